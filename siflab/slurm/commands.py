@@ -1,0 +1,53 @@
+"""Slurm's client commands as argument lists: pure functions, run by `execute.Slurm`, read by `records`."""
+
+from collections.abc import Sequence
+
+from siflab.slurm.records import ACCOUNTING_FIELDS, NODE_FIELDS, OWN_QUEUE_FIELDS, QUEUE_FIELDS, SEPARATOR
+
+
+def squeue_jobs(ids: Sequence[str] = (), user: str | None = None, everyone: bool = False) -> list[str]:
+    """squeue for the jobs `ids`, or all of `user`, or all there are; every state, also those that just ended.
+
+    An unknown id alone makes squeue exit 1 with ``Invalid job id specified``; in a list it is silently left out. One
+    of the three must be given: an empty list is no question. With `user` the answer is for `parse_own_squeue` (it has
+    names and comments), else for `parse_squeue`.
+    """
+    fields = OWN_QUEUE_FIELDS if user is not None else QUEUE_FIELDS
+    argv = ["squeue", "--noheader", "--states=all", "--array", "--format", SEPARATOR.join(fields)]
+    if user is not None:
+        return [*argv, "--user", user]
+    if ids:
+        return [*argv, "--jobs", ",".join(ids)]
+    if everyone:
+        return argv
+    raise ValueError("squeue_jobs needs ids, a user or everyone=True")
+
+
+def sacct_jobs(ids: Sequence[str], duplicates: bool = False) -> list[str]:
+    """sacct for jobs and their steps; `duplicates` also shows the rows before a requeue (``-D``)."""
+    argv = ["sacct", "--noheader", "--parsable2", f"--delimiter={SEPARATOR}", "--format", ",".join(ACCOUNTING_FIELDS)]
+    return [*argv, *(["--duplicates"] if duplicates else []), "--jobs", ",".join(ids)]
+
+
+def sinfo_nodes() -> list[str]:
+    """sinfo, one line for each pair of node and partition."""
+    return ["sinfo", "--noheader", "--Node", "--format", SEPARATOR.join(NODE_FIELDS)]
+
+
+def scontrol_nodes() -> list[str]:
+    """All nodes with what of their GRES is in use, one line a node (``scontrol -o show node``, with details)."""
+    return ["scontrol", "--details", "--oneliner", "show", "node"]
+
+
+def scontrol_job(job_id: str) -> list[str]:
+    return ["scontrol", "--oneliner", "show", "job", job_id]
+
+
+def scancel(ids: Sequence[str], signal: str | None = None, batch: bool = False) -> list[str]:
+    """scancel; with `signal` only that is sent, with `batch` to the batch script alone."""
+    argv = ["scancel"]
+    if signal:
+        argv.append(f"--signal={signal}")
+    if batch:
+        argv.append("--batch")
+    return [*argv, *ids]

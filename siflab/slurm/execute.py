@@ -1,0 +1,199 @@
+"""How a Slurm command is run: here, as oneself or as another user, never through a shell.
+
+In a session the names in PATH are the bridge's clients, so the same code serves inside and outside a container.
+"""
+
+import asyncio
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from siflab.errors import SlurmUnreachable
+from siflab.slurm.answers import is_unreachable
+from siflab.text import Text
+
+_PASSED_ON = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "KRB5CCNAME", "SLURM_CONF", "SIFLAB_DIR")
+_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A command that ended. `returncode` is 124 when it was ended at its time limit, 127 when it is not installed."""
+
+    argv: tuple[str, ...]
+    returncode: int
+    stdout: str
+    stderr: str
+
+    @property
+    def ok(self) -> bool:
+        return self.returncode == 0
+
+    @property
+    def unreachable(self) -> bool:
+        """Nothing may be concluded from it: it timed out, could not be run, or Slurm could not be reached."""
+        return self.returncode in (124, 127) or (self.returncode != 0 and is_unreachable(self.stderr))
+
+
+@dataclass(frozen=True)
+class PosixUser:
+    """Whom a child process runs as."""
+
+    name: str
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+    home: str
+    shell: str
+
+    @classmethod
+    def find(cls, name: str) -> "PosixUser":
+        """From the passwd database; may block on a directory service. Raises KeyError."""
+        entry = pwd.getpwnam(name)
+        groups = tuple(os.getgrouplist(name, entry.pw_gid))
+        return cls(name, entry.pw_uid, entry.pw_gid, groups, entry.pw_dir, entry.pw_shell or "/bin/sh")
+
+
+@dataclass(frozen=True)
+class Slurm:
+    """Slurm's client commands: in `bin_dir` (found in PATH if None), with `conf` as SLURM_CONF (the site's own if None).
+
+    `timeout` in seconds ends a command that does not answer: MessageTimeout of Slurm is 10 s by default, and a client
+    tries more than once.
+    """
+
+    bin_dir: str | None = None
+    conf: str | None = None
+    timeout: float = 60.0
+
+    def environment(self, user: PosixUser | None = None) -> dict[str, str]:
+        """What a command gets, and with ``sbatch --export=ALL`` the job: a short list. SLURM_*, SBATCH_*, SRUN_* and
+        PMIX_* of a job that we run in would change what is submitted (a 3x slowdown by SLURM_CPU_BIND was seen)."""
+        env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+        env["PATH"] = _PATH
+        env.setdefault("LANG", "C.UTF-8")
+        if user is not None:
+            env.update(HOME=user.home, USER=user.name, LOGNAME=user.name, SHELL=user.shell)
+        if self.conf:
+            env["SLURM_CONF"] = self.conf
+        return env
+
+    def locate(self, name: str) -> str | None:
+        """The absolute path of a client command, or None."""
+        if os.path.isabs(name):
+            return name
+        if self.bin_dir:
+            path = Path(self.bin_dir) / name
+            return str(path) if os.access(path, os.X_OK) else None
+        return shutil.which(name, path=f"{os.environ.get('PATH', '')}:{_PATH}")
+
+    def run(
+        self, argv: Sequence[str], *, stdin: str | None = None, cwd: str | None = None, timeout: float | None = None
+    ) -> Completed:
+        """Run one command as oneself. Never raises for what the command does; `stdin` is its whole standard input."""
+        path = self.locate(argv[0])
+        if path is None:
+            return _not_found(argv)
+        try:
+            done = subprocess.run(
+                [path, *argv[1:]],
+                input=stdin.encode("utf-8", "surrogateescape") if stdin is not None else None,
+                stdin=subprocess.DEVNULL if stdin is None else None,
+                capture_output=True,
+                cwd=cwd,
+                env=self.environment(),
+                timeout=timeout or self.timeout,
+                start_new_session=True,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return _timed_out(argv, timeout or self.timeout)
+        except OSError as error:
+            return Completed(tuple(argv), 127, "", f"{argv[0]}: {error}")
+        return Completed(tuple(argv), done.returncode, _decode(done.stdout), _decode(done.stderr))
+
+    async def arun(
+        self,
+        argv: Sequence[str],
+        *,
+        user: PosixUser | None = None,
+        stdin: str | None = None,
+        cwd: str | None = None,
+        timeout: float | None = None,
+    ) -> Completed:
+        """The same without blocking an event loop, and as `user` where one is given (that takes root).
+
+        When the caller is cancelled the command is ended. A command that must not be broken off (sbatch) is to be
+        shielded by its caller.
+        """
+        path = self.locate(argv[0])
+        if path is None:
+            return _not_found(argv)
+        identity: dict[str, object] = {}
+        if user is not None and (os.geteuid() != user.uid or os.geteuid() == 0):
+            identity = {"user": user.uid, "group": user.gid, "extra_groups": list(user.groups)}
+        try:
+            process = await asyncio.create_subprocess_exec(
+                path,
+                *argv[1:],
+                stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                cwd=cwd or "/",
+                env=self.environment(user),
+                start_new_session=True,
+                umask=0o077,
+                **identity,  # type: ignore[arg-type]
+            )
+        except OSError as error:
+            return Completed(tuple(argv), 127, "", f"{argv[0]}: {error}")
+        data = stdin.encode("utf-8", "surrogateescape") if stdin is not None else None
+        try:
+            out, err = await asyncio.wait_for(process.communicate(data), timeout or self.timeout)
+        except asyncio.TimeoutError:
+            _end(process)
+            await process.wait()
+            return _timed_out(argv, timeout or self.timeout)
+        except asyncio.CancelledError:
+            _end(process)
+            raise
+        return Completed(tuple(argv), process.returncode or 0, _decode(out), _decode(err))
+
+
+def require_reachable(done: Completed) -> Completed:
+    """`done` itself, or SlurmUnreachable with what the command said."""
+    if not done.unreachable:
+        return done
+    words = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit code {done.returncode}"
+    raise SlurmUnreachable(
+        Text(
+            f"Slurm cannot be reached at present ({done.argv[0]}: {words[:300]}). Jobs that run are not affected; try again in a while.",
+            f"目前无法连接 Slurm（{done.argv[0]}：{words[:300]}）。正在运行的作业不受影响，请稍后再试。",
+        )
+    )
+
+
+def _end(process: asyncio.subprocess.Process) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _not_found(argv: Sequence[str]) -> Completed:
+    return Completed(
+        tuple(argv), 127, "", f"{argv[0]}: command not found (neither in slurm.bin of site.yaml nor in PATH)"
+    )
+
+
+def _timed_out(argv: Sequence[str], seconds: float) -> Completed:
+    return Completed(tuple(argv), 124, "", f"{argv[0]}: no answer within {seconds:g} s")

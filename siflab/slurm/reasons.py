@@ -1,0 +1,110 @@
+"""Slurm's pending reasons in plain words. Source: squeue(1) "JOB REASON CODES", slurm's job_reason_string table.
+
+`%r` of squeue prints either one of these codes or a sentence (``ReqNodeNotAvail, UnavailableNodes:gpu02``).
+"""
+
+import re
+
+from siflab.text import Text
+
+_REASONS: dict[str, tuple[str, str]] = {
+    "None": ("Slurm has not looked at it yet", "Slurm 尚未调度到它"),
+    "Resources": ("no node that fits is free yet; it is next in line", "暂时没有满足要求的空闲节点；它排在最前面"),
+    "Priority": ("other jobs with a higher priority go first", "其他优先级更高的作业排在前面"),
+    "Dependency": ("it waits for another job to end", "等待其他作业结束"),
+    "DependencyNeverSatisfied": (
+        "the job that it waits for failed, so it will never start; cancel it",
+        "它所依赖的作业已失败，不会再启动；请取消",
+    ),
+    "BeginTime": (
+        "its earliest start time has not come (also a short while after a requeue)",
+        "尚未到最早开始时间（重新排队后也会短暂出现）",
+    ),
+    "JobHeldUser": ("it is held; release it with `scontrol release`", "已被挂起；可用 `scontrol release` 释放"),
+    "JobHeldAdmin": ("it is held by an administrator; ask them", "被管理员挂起；请联系管理员"),
+    "JobHoldMaxRequeue": ("it was requeued too often and is held", "重新排队次数过多，已被挂起"),
+    "JobArrayTaskLimit": ("as many elements of its array run as it allows at once", "数组作业同时运行数已达其上限"),
+    "PartitionDown": ("its partition is down; choose another one or wait", "分区已停用；请换分区或等待"),
+    "PartitionInactive": ("its partition starts no jobs at present", "分区当前不启动作业"),
+    "PartitionNodeLimit": ("it asks for more nodes than its partition allows", "申请的节点数超过分区上限"),
+    "PartitionTimeLimit": (
+        "it asks for more time than its partition allows, so it will not start; ask for less",
+        "申请的时间超过分区上限，不会启动；请减少时间",
+    ),
+    "ReqNodeNotAvail": ("a node that it needs is down, drained or reserved", "所需节点停机、维护或已被预约"),
+    "Reservation": ("it waits for its reservation to begin", "等待预约开始"),
+    "Licenses": ("it waits for a licence", "等待许可证"),
+    "NodeDown": ("a node that it needs is down", "所需节点停机"),
+    "BadConstraints": ("no node can ever satisfy what it asks for; ask for less", "没有节点能满足申请；请减少申请"),
+    "SystemFailure": (
+        "Slurm itself, a file system or the network failed; ask an administrator",
+        "Slurm、文件系统或网络故障；请联系管理员",
+    ),
+    "InvalidAccount": ("its account is not valid", "账户无效"),
+    "InvalidQOS": ("its QOS is not valid", "QOS 无效"),
+    "AccountNotAllowed": ("its account may not use this partition", "该账户不能使用此分区"),
+    "FrontEndDown": ("no front-end node is up", "没有可用的前端节点"),
+    "Cleaning": ("its earlier attempt is being cleaned up", "正在清理上一次运行"),
+    "Prolog": ("the prologue of its nodes is running", "节点的 prolog 正在运行"),
+    "NonZeroExitCode": ("it ended with a non-zero exit code", "以非零退出码结束"),
+    "TimeLimit": ("it reached its time limit", "达到时间上限"),
+    "WaitingForScheduling": ("Slurm has not looked at it yet", "Slurm 尚未调度到它"),
+    "InactiveLimit": ("it reached the limit for being inactive", "达到不活动时间上限"),
+    "RaisedSignal": ("it was ended by a signal", "被信号终止"),
+    "BurstBufferResources": ("it waits for burst buffer space", "等待 burst buffer 空间"),
+    "BurstBufferStageIn": ("its files are being staged in", "正在载入文件"),
+    "MaxJobsPerAccount": ("your account runs as many jobs as it may", "账户的作业数已达上限"),
+}
+
+_LIMITED_BY = {
+    "QOS": ("of its QOS", "QOS 的"),
+    "Assoc": ("of your account", "账户的"),
+    "MaxAcct": ("of your account", "账户的"),
+}
+_LIMITED = (
+    (re.compile(r"GRES|GPU", re.IGNORECASE), "GPUs", "GPU"),
+    (re.compile(r"Mem", re.IGNORECASE), "memory", "内存"),
+    (re.compile(r"Cpu", re.IGNORECASE), "CPUs", "CPU"),
+    (re.compile(r"Node"), "nodes", "节点"),
+    (re.compile(r"Submit"), "submitted jobs", "已提交作业数"),
+    (re.compile(r"Job"), "running jobs", "运行作业数"),
+    (re.compile(r"Wall|Minutes|Mins|Time"), "run time", "运行时间"),
+)
+
+
+def _limit(code: str) -> Text | None:
+    """The families ``QOSMax...``, ``QOSGrp...``, ``AssocMax...``, ``AssocGrp...`` name their limit in their code."""
+    for prefix, (whose_en, whose_zh) in _LIMITED_BY.items():
+        if not code.startswith(prefix):
+            continue
+        if "Per" in code and "Wall" in code:
+            return Text(
+                f"it asks for more time than the limit {whose_en} allows, so it will not start; ask for less",
+                f"申请的时间超过{whose_zh}上限，不会启动；请减少时间",
+            )
+        for pattern, en, zh in _LIMITED:
+            if pattern.search(code):
+                return Text(
+                    f"the limit {whose_en} on {en} is reached; it starts when others of these jobs end",
+                    f"{whose_zh}{zh}已达上限；相关作业结束后才会启动",
+                )
+        return Text(f"a limit {whose_en} is reached", f"{whose_zh}上限已达到")
+    return None
+
+
+def pending_reason(reason: str) -> Text:
+    """What squeue's `%r` says, in plain words; a reason that is not known is passed on as Slurm says it."""
+    code, _, rest = reason.strip().partition(",")
+    code, rest = code.strip().strip("()"), rest.strip()
+    if code.startswith("Nodes required for job are DOWN"):
+        return Text(
+            "the nodes that fit are down, drained or reserved for others",
+            "满足要求的节点停机、维护或已为他人保留",
+        )
+    if code in _REASONS:
+        text = Text(*_REASONS[code])
+    else:
+        text = _limit(code) or Text(f"Slurm says: {reason}", f"Slurm 的说明：{reason}")
+    if rest and code in _REASONS:
+        return Text(f"{text.en} ({rest})", f"{text.zh}（{rest}）")
+    return text

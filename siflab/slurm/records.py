@@ -1,0 +1,203 @@
+"""What squeue, sacct and sinfo say, as typed records.
+
+The text formats are parsed with a separator of our own (the unit separator, 0x1f), since JSON shapes change between
+versions and reasons hold commas. A job's name and comment are free text that its owner chooses, line ends included, so
+they are asked for only where a single user's jobs are looked at: nobody can forge a row about another's job.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from siflab.slurm.gres import Gres, parse_gres
+from siflab.slurm.memory import parse_memory
+from siflab.slurm.states import StateInfo, state_info
+from siflab.slurm.time import parse_limit, parse_timestamp
+
+SEPARATOR = "\x1f"
+QUEUE_FIELDS = ["%A", "%F", "%K", "%u", "%T", "%r", "%B", "%S", "%e", "%V", "%L", "%P", "%l", "%b"]
+OWN_QUEUE_FIELDS = [*QUEUE_FIELDS, "%j", "%k"]
+ACCOUNTING_FIELDS = [
+    "JobIDRaw", "User", "State", "ExitCode", "Reason", "NodeList", "Start", "End", "Submit", "Timelimit", "MaxRSS",
+]  # fmt: skip
+NODE_FIELDS = ["%N", "%P", "%T", "%C", "%m", "%e", "%G", "%l"]
+
+
+@dataclass(frozen=True)
+class QueueRecord:
+    """One job (or array element) as squeue sees it. Times are aware, limits in seconds; `name` and `comment` are known
+    only where one user's jobs were asked for."""
+
+    job_id: str
+    array_job_id: str
+    array_task_id: str
+    user: str
+    state: StateInfo
+    reason: str
+    batch_host: str
+    start: datetime | None
+    end: datetime | None
+    submitted: datetime | None
+    time_left: int | None
+    partition: str
+    time_limit: int | None
+    gres: tuple[Gres, ...]
+    name: str = ""
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class AccountingRecord:
+    """One row of sacct: a job, or a step of it (`step` is then ``batch``, ``extern``, ``0`` ...). `exit_code`, `signal`
+    are the two halves of ``ExitCode``; `max_rss_mib` is known for steps only."""
+
+    job_id: str
+    step: str
+    user: str
+    state: StateInfo
+    state_words: str
+    exit_code: int
+    signal: int
+    reason: str
+    nodes: str
+    start: datetime | None
+    end: datetime | None
+    submitted: datetime | None
+    time_limit: int | None
+    max_rss_mib: int | None
+
+
+@dataclass(frozen=True)
+class NodeRecord:
+    """One node in one partition as sinfo sees it (memory in MiB)."""
+
+    name: str
+    partition: str
+    state: str
+    cpus_allocated: int
+    cpus_idle: int
+    cpus_other: int
+    cpus_total: int
+    memory: int
+    free_memory: int | None
+    gres: tuple[Gres, ...]
+    max_time: int | None
+
+
+class Unreadable(ValueError):
+    """The command exited 0 but did not print what was asked for: nothing may be concluded from it."""
+
+
+def _rows(text: str, width: int) -> list[list[str]]:
+    rows = []
+    for line in text.split("\n"):
+        if not line.strip():
+            continue
+        row = line.split(SEPARATOR)
+        if len(row) != width:
+            raise Unreadable(f"expected {width} fields, got {len(row)}: {line[:200]!r}")
+        rows.append(row)
+    return rows
+
+
+def parse_squeue(text: str) -> list[QueueRecord]:
+    """The records of `squeue_jobs` for ids or everyone. Raises Unreadable."""
+    return [_queue_record(row) for row in _rows(text, len(QUEUE_FIELDS))]
+
+
+def parse_own_squeue(text: str) -> list[QueueRecord]:
+    """The records of `squeue_jobs` for one user, with names and comments. Lines that a free text broke are left out;
+    raises Unreadable when there are lines but no record among them."""
+    width = len(OWN_QUEUE_FIELDS)
+    lines = [line for line in text.split("\n") if line.strip()]
+    rows = [line.split(SEPARATOR) for line in lines]
+    records = [_queue_record(row) for row in rows if len(row) >= width and row[0].isdigit()]
+    if lines and not records:
+        raise Unreadable(f"expected {width} fields: {lines[0][:200]!r}")
+    return records
+
+
+def _queue_record(row: list[str]) -> QueueRecord:
+    job, array, task, user, state, reason, host, start, end, submit, left, partition, limit, gres = row[
+        : len(QUEUE_FIELDS)
+    ]
+    name, comment = (row[len(QUEUE_FIELDS)], row[len(QUEUE_FIELDS) + 1]) if len(row) > len(QUEUE_FIELDS) else ("", "")
+    is_element = task not in ("N/A", "")
+    return QueueRecord(
+        job_id=job,
+        array_job_id=array if is_element else "",
+        array_task_id=task if is_element else "",
+        user=user,
+        state=state_info(state),
+        reason=reason,
+        batch_host="" if host in ("n/a", "N/A", "(null)") else host,
+        start=parse_timestamp(start),
+        end=parse_timestamp(end),
+        submitted=parse_timestamp(submit),
+        time_left=parse_limit(left) if ":" in left or left.isdigit() else None,
+        partition=partition,
+        time_limit=parse_limit(limit),
+        gres=tuple(parse_gres(gres)),
+        name=name,
+        comment="" if comment == "(null)" else comment,
+    )
+
+
+def parse_sacct(text: str) -> list[AccountingRecord]:
+    """The records of `sacct_jobs`, jobs and steps, in sacct's order. Raises Unreadable."""
+    records = []
+    for row in _rows(text, len(ACCOUNTING_FIELDS)):
+        raw, user, state, code, reason, nodes, start, end, submit, limit, rss = row
+        job, _, step = raw.partition(".")
+        numbers = re.fullmatch(r"(\d+):(\d+)", code)
+        records.append(
+            AccountingRecord(
+                job_id=job,
+                step=step,
+                user=user,
+                state=state_info(state),
+                state_words=state,
+                exit_code=int(numbers[1]) if numbers else 0,
+                signal=int(numbers[2]) if numbers else 0,
+                reason="" if reason == "None" else reason,
+                nodes="" if nodes == "None assigned" else nodes,
+                start=parse_timestamp(start),
+                end=parse_timestamp(end),
+                submitted=parse_timestamp(submit),
+                time_limit=parse_limit(limit),
+                max_rss_mib=_memory_or_none(rss),
+            )
+        )
+    return records
+
+
+def parse_sinfo(text: str) -> list[NodeRecord]:
+    """The records of `sinfo_nodes`: one for each pair of node and partition. Raises Unreadable."""
+    records = []
+    for name, partition, state, cpus, memory, free, gres, limit in _rows(text, len(NODE_FIELDS)):
+        counts = re.fullmatch(r"(\d+)/(\d+)/(\d+)/(\d+)", cpus)
+        if not counts:
+            raise Unreadable(f"not a count of CPUs (allocated/idle/other/total): {cpus!r}")
+        records.append(
+            NodeRecord(
+                name=name,
+                partition=partition.rstrip("*"),
+                state=state.rstrip("*~#!%$@^-+"),
+                cpus_allocated=int(counts[1]),
+                cpus_idle=int(counts[2]),
+                cpus_other=int(counts[3]),
+                cpus_total=int(counts[4]),
+                memory=parse_memory(memory.rstrip("+")),
+                free_memory=_memory_or_none(free),
+                gres=tuple(parse_gres(gres)),
+                max_time=parse_limit(limit),
+            )
+        )
+    return records
+
+
+def _memory_or_none(text: str) -> int | None:
+    try:
+        return parse_memory(text)
+    except ValueError:
+        return None
