@@ -10,8 +10,8 @@ from siflab.text import Text
 class FieldError:
     """What is wrong with one field of a request.
 
-    `field` is the request's key (``gpus``, ``time``, ``profile``, ``path`` ...; empty: the request as a whole), `code` is
-    stable and for programs, `message` says what is wrong and what would be right.
+    `field` is the request's key (``gpus``, ``time``, ``profile``, ``path`` ...; empty: the request as a whole), `code`
+    is stable and for programs, `message` says what is wrong and what would be right.
     """
 
     field: str

@@ -46,7 +46,7 @@ def terminal_language() -> str:
 
 
 def header_language(accept_language: str) -> str:
-    """``zh`` or ``en``, whichever an HTTP Accept-Language header ranks higher (RFC 9110, 12.5.4); English if neither."""
+    """``zh`` or ``en``, whichever an Accept-Language header (RFC 9110, 12.5.4) ranks higher; English if neither."""
     best, best_rank = "en", 0.0
     for part in accept_language.split(","):
         tag, _, parameters = part.strip().partition(";")

@@ -61,7 +61,7 @@ class PosixUser:
 
 @dataclass(frozen=True)
 class Slurm:
-    """Slurm's client commands: in `bin_dir` (found in PATH if None), with `conf` as SLURM_CONF (the site's own if None).
+    """Slurm's client commands: in `bin_dir` (PATH if None), with `conf` as SLURM_CONF (the cluster's own if None).
 
     `timeout` in seconds ends a command that does not answer: MessageTimeout of Slurm is 10 s by default, and a client
     tries more than once.
@@ -85,7 +85,7 @@ class Slurm:
 
     def locate(self, name: str) -> str | None:
         """The absolute path of a client command, or None."""
-        if os.path.isabs(name):
+        if Path(name).is_absolute():
             return name
         if self.bin_dir:
             path = Path(self.bin_dir) / name
@@ -172,7 +172,8 @@ def require_reachable(done: Completed) -> Completed:
     words = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit code {done.returncode}"
     raise SlurmUnreachable(
         Text(
-            f"Slurm cannot be reached at present ({done.argv[0]}: {words[:300]}). Jobs that run are not affected; try again in a while.",
+            f"Slurm cannot be reached at present ({done.argv[0]}: {words[:300]}). "
+            "Jobs that run are not affected; try again in a while.",
             f"目前无法连接 Slurm（{done.argv[0]}：{words[:300]}）。正在运行的作业不受影响，请稍后再试。",
         )
     )

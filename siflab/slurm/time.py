@@ -43,7 +43,7 @@ def format_time(seconds: int) -> str:
 
 
 def parse_timestamp(text: str) -> datetime | None:
-    """A moment that a Slurm command printed, with this machine's zone; None for ``Unknown``, ``N/A``, ``None``, empty."""
+    """A moment that a Slurm command printed, in this machine's zone; None for ``Unknown``, ``N/A``, ``None``, empty."""
     try:
         return datetime.fromisoformat(text.strip()).astimezone()
     except ValueError:

@@ -1,0 +1,48 @@
+"""What can be said of an image without starting it."""
+
+import json
+import subprocess
+from pathlib import Path
+
+from siflab.text import Text
+
+# A SIF begins with a 32 byte launch script and then this magic (SIF specification, global header).
+_MAGIC_OFFSET, _MAGIC = 32, b"SIF_MAGIC"
+
+
+def check_image(path: str) -> Text | None:
+    """Why this file cannot be used as an image, or None. A folder is taken for a sandbox image."""
+    file = Path(path)
+    try:
+        if file.is_dir():
+            return None
+        with file.open("rb") as stream:
+            head = stream.read(_MAGIC_OFFSET + len(_MAGIC))
+    except FileNotFoundError:
+        return Text(
+            f"the image {path} does not exist; ask your administrator to check `images` in site.yaml",
+            f"镜像 {path} 不存在；请让管理员检查 site.yaml 中的 `images`",
+        )
+    except OSError as error:
+        return Text(
+            f"the image {path} cannot be read ({error.strerror}); ask your administrator to make it readable",
+            f"镜像 {path} 无法读取（{error.strerror}）；请让管理员开放读权限",
+        )
+    if head[_MAGIC_OFFSET:] != _MAGIC:
+        return Text(
+            f"{path} is no Singularity image (SIF); ask your administrator to check it",
+            f"{path} 不是 Singularity 镜像（SIF）；请让管理员检查",
+        )
+    return None
+
+
+def read_labels(path: str, command: str = "singularity", timeout: float = 30.0) -> dict[str, str]:
+    """The labels of an image, as ``inspect --json`` gives them; empty when they cannot be read."""
+    try:
+        done = subprocess.run(
+            [command, "inspect", "--json", path], capture_output=True, timeout=timeout, check=False, text=True
+        )
+        labels = json.loads(done.stdout)["data"]["attributes"]["labels"]
+    except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError):
+        return {}
+    return {str(name): str(value) for name, value in labels.items()} if isinstance(labels, dict) else {}
