@@ -60,7 +60,7 @@ _ERRORS: tuple[tuple[str, str, str, str], ...] = (
     (
         "Job violates accounting/QOS policy",
         "",
-        "it goes beyond a limit of your account or QOS (GPUs, time, number of jobs); ask for less, or wait for your jobs to end",
+        "it goes beyond a limit of your account or QOS (GPUs, time, number of jobs); ask for less, or wait",
         "超出账户或 QOS 的上限（GPU、时间或作业数）；请减少申请，或等待其他作业结束",
     ),
     (

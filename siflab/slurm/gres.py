@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 _PARENTHESIS = re.compile(r"\([^()]*\)")
-_COUNT = re.compile(r"(\d{1,9})([KMGT]?)")
+_COUNT = re.compile(r"(\d{1,9})([KMGT]?)", re.ASCII)
 _FACTOR = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-_MEMORY = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([KMGT]?)(?:I?B)?", re.IGNORECASE)
+_MEMORY = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([KMGT]?)(?:I?B)?", re.IGNORECASE | re.ASCII)
 _MIB = {"K": 1 / 1024, "": 1, "M": 1, "G": 1024, "T": 1024 * 1024}
 
 

@@ -7,8 +7,8 @@ Moments: ``2026-11-30T22:58:01`` in the cluster's own time zone, which the machi
 import re
 from datetime import datetime
 
-_DAYS = re.compile(r"(\d{1,5})-(\d{1,3})(?::(\d{1,2}))?(?::(\d{1,2}))?")
-_CLOCK = re.compile(r"(\d{1,7})(?::(\d{1,2}))?(?::(\d{1,2}))?")
+_DAYS = re.compile(r"(\d{1,5})-(\d{1,3})(?::(\d{1,2}))?(?::(\d{1,2}))?", re.ASCII)
+_CLOCK = re.compile(r"(\d{1,7})(?::(\d{1,2}))?(?::(\d{1,2}))?", re.ASCII)
 _UNLIMITED = {"UNLIMITED", "INFINITE"}
 
 

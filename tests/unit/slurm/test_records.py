@@ -1,0 +1,105 @@
+"""What the commands print, as records; hostile and broken answers among it."""
+
+import pytest
+
+from siflab.slurm.commands import sacct_jobs, squeue_jobs
+from siflab.slurm.records import (
+    OWN_QUEUE_FIELDS,
+    QUEUE_FIELDS,
+    SEPARATOR,
+    Unreadable,
+    parse_own_squeue,
+    parse_sacct,
+    parse_sinfo,
+    parse_squeue,
+)
+
+ROW = ["7", "7", "N/A", "ann", "RUNNING", "None", "gpu01", "2026-11-30T22:58:01", "2026-12-01T00:58:01",
+       "2026-11-30T22:58:00", "1:59:00", "gpu-a100", "2:00:00", "gres/gpu:a100:2"]  # fmt: skip
+
+
+def line(row: list[str]) -> str:
+    return SEPARATOR.join(row) + "\n"
+
+
+def test_a_running_job():
+    (record,) = parse_squeue(line(ROW))
+    assert (record.job_id, record.user, record.state.kind, record.batch_host) == ("7", "ann", "running", "gpu01")
+    assert (record.time_left, record.time_limit) == (7140, 7200)
+    assert record.gres[0].count == 2
+    assert record.start is not None
+
+
+def test_a_pending_element_of_an_array():
+    row = ["9", "7", "3", "ann", "PENDING", "ReqNodeNotAvail, UnavailableNodes:gpu02", "n/a", "N/A", "N/A", "N/A", "N/A", "cpu", "UNLIMITED", "N/A"]  # fmt: skip
+    (record,) = parse_squeue(line(row))
+    assert (record.array_job_id, record.array_task_id, record.batch_host) == ("7", "3", "")
+    assert record.reason == "ReqNodeNotAvail, UnavailableNodes:gpu02"
+    assert (record.start, record.time_left, record.time_limit, record.gres) == (None, None, None, ())
+
+
+@pytest.mark.parametrize("text", ["slurm_load_jobs: ok but odd\n", line(ROW[:-1]), line([*ROW, "more"])])
+def test_an_answer_that_is_none_proves_nothing(text):
+    with pytest.raises(Unreadable):
+        parse_squeue(text)
+
+
+def test_no_job_is_an_answer():
+    assert parse_squeue("") == []
+    assert parse_own_squeue("\n") == []
+
+
+def test_free_text_is_asked_for_only_where_one_user_is_looked_at():
+    assert "%k" not in " ".join(squeue_jobs(["1", "2"]))
+    assert "%j" not in " ".join(squeue_jobs(everyone=True))
+    assert squeue_jobs(user="ann")[-2:] == ["--user", "ann"]
+    assert len(OWN_QUEUE_FIELDS) == len(QUEUE_FIELDS) + 2
+
+
+@pytest.mark.parametrize(
+    ("comment", "read"),
+    [
+        ("siflab:demo:ann::abc", "siflab:demo:ann::abc"),
+        ("(null)", ""),
+        ("a|b,c 'd' \"e\"", "a|b,c 'd' \"e\""),
+        (f"with{SEPARATOR}it", "with"),
+        ("line\nend", "line"),
+    ],
+)
+def test_a_comment_is_free_text(comment, read):
+    records = parse_own_squeue(line([*ROW, "训练 job", comment]))
+    assert [record.comment for record in records] == [read]
+    assert records[0].name == "训练 job"
+
+
+def test_an_empty_question_is_refused():
+    with pytest.raises(ValueError, match="needs ids"):
+        squeue_jobs([])
+
+
+def test_accounting_has_the_job_and_its_steps():
+    rows = [
+        ["5", "ann", "FAILED", "1:0", "None", "gpu01", "2026-11-30T22:58:01", "2026-11-30T22:59:01", "2026-11-30T22:58:00", "02:00:00", ""],
+        ["5.batch", "", "OUT_OF_MEMORY", "0:125", "", "gpu01", "2026-11-30T22:58:01", "2026-11-30T22:59:01", "2026-11-30T22:58:01", "", "260000K"],
+        ["6", "ann", "CANCELLED by 0", "0:0", "None", "None assigned", "None", "2026-11-30T22:59:01", "2026-11-30T22:58:00", "UNLIMITED", ""],
+    ]  # fmt: skip
+    job, step, cancelled = parse_sacct("".join(map(line, rows)))
+    assert (job.step, job.exit_code, job.signal, job.time_limit) == ("", 1, 0, 7200)
+    assert (step.step, step.state.name, step.signal, step.max_rss_mib) == ("batch", "OUT_OF_MEMORY", 125, 254)
+    assert (cancelled.state.name, cancelled.state_words, cancelled.nodes) == ("CANCELLED", "CANCELLED by 0", "")
+    assert cancelled.start is None
+    assert sacct_jobs(["5"], duplicates=True)[-3:] == ["--duplicates", "--jobs", "5"]
+
+
+def test_nodes():
+    text = line(["gpu01", "cpu*", "mixed~", "4/28/0/32", "256000", "N/A", "gpu:a100:4", "1-00:00:00"])
+    (node,) = parse_sinfo(text)
+    assert (node.partition, node.state, node.cpus_idle, node.free_memory, node.max_time) == (
+        "cpu",
+        "mixed",
+        28,
+        None,
+        86400,
+    )
+    with pytest.raises(Unreadable):
+        parse_sinfo(text.replace("4/28/0/32", "many"))

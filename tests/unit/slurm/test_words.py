@@ -1,0 +1,104 @@
+"""States, reasons and errors of Slurm in plain words, in both languages."""
+
+import pytest
+
+from siflab.slurm.answers import is_unreachable, parse_estimate, parse_job_id, sbatch_error
+from siflab.slurm.reasons import pending_reason
+from siflab.slurm.states import JOB_STATES, state_info
+
+CHINESE = range(0x4E00, 0xA000)
+
+
+def is_chinese(text: str) -> bool:
+    return any(ord(letter) in CHINESE for letter in text)
+
+
+@pytest.mark.parametrize(
+    ("word", "name", "kind"),
+    [
+        ("PENDING", "PENDING", "pending"),
+        ("running", "RUNNING", "running"),
+        ("CANCELLED by 0", "CANCELLED", "ended"),
+        ("CANCELLED+", "CANCELLED", "ended"),
+        ("OUT_OF_MEMORY", "OUT_OF_MEMORY", "ended"),
+        ("COMPLETING", "COMPLETING", "ending"),
+        ("SUSPENDED", "SUSPENDED", "running"),
+        ("", "UNKNOWN", "unknown"),
+        ("BRAND_NEW_STATE", "BRAND_NEW_STATE", "unknown"),
+    ],
+)
+def test_states(word, name, kind):
+    info = state_info(word)
+    assert (info.name, info.kind) == (name, kind)
+
+
+def test_every_state_is_told_in_both_languages():
+    for info in JOB_STATES.values():
+        assert info.text.en
+        assert is_chinese(info.text.zh), info.name
+
+
+@pytest.mark.parametrize(
+    ("reason", "part"),
+    [
+        ("Resources", "no node that fits is free"),
+        ("QOSMaxGRESPerUser", "of its QOS on GPUs"),
+        ("AssocGrpGRES", "of your account on GPUs"),
+        ("QOSMaxWallDurationPerJobLimit", "more time"),
+        ("QOSMaxJobsPerUserLimit", "running jobs"),
+        ("ReqNodeNotAvail, UnavailableNodes:gpu02", "(UnavailableNodes:gpu02)"),
+        ("Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions", "are down"),
+        ("SomethingNew", "Slurm says: SomethingNew"),
+    ],
+)
+def test_reasons(reason, part):
+    text = pending_reason(reason)
+    assert part in text.en
+    assert is_chinese(text.zh)
+
+
+@pytest.mark.parametrize(
+    ("stderr", "field", "part"),
+    [
+        ("sbatch: error: Batch job submission failed: Invalid partition name specified", "partition", "no such partition"),
+        ("allocation failure: Requested node configuration is not available", "", "ask for less"),
+        ("sbatch: error: Invalid --time specification", "time", "not a time"),
+        ("sbatch: error: QOSMaxGRESPerUser\nsbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)", "gpus", "QOS"),
+        ("sbatch: error: brand new", "", "Slurm says: brand new"),
+        ("", "", "no reason given"),
+    ],
+)  # fmt: skip
+def test_errors_of_sbatch_belong_to_a_field(stderr, field, part):
+    found, text = sbatch_error(stderr)
+    assert found == field
+    assert part in text.en
+    assert is_chinese(text.zh)
+
+
+@pytest.mark.parametrize(
+    ("stderr", "unreachable"),
+    [
+        ("slurm_load_jobs error: Unable to contact slurm controller (connect failure)", True),
+        ("squeue: error: Protocol authentication error", True),
+        ("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation", True),
+        ("slurm_load_jobs error: Invalid job id specified", False),
+    ],
+)
+def test_an_error_of_the_connection_proves_nothing_about_a_job(stderr, unreachable):
+    assert is_unreachable(stderr) is unreachable
+
+
+@pytest.mark.parametrize(
+    ("stdout", "job_id"), [("12\n", "12"), ("12;lab\n", "12"), ("warning: x\n34\n", "34"), ("", None), ("12 13", None)]
+)
+def test_the_job_id(stdout, job_id):
+    assert parse_job_id(stdout) == job_id
+
+
+def test_the_estimate():
+    text = "sbatch: Job 11 to start at 2026-11-30T22:58:01 using 1 processors on nodes gpu01 in partition gpu-a100"
+    estimate = parse_estimate(text)
+    assert estimate is not None
+    assert (estimate.nodes, estimate.partition) == ("gpu01", "gpu-a100")
+    assert estimate.start is not None
+    assert parse_estimate("allocation failure: Invalid qos specification") is None
