@@ -1,7 +1,7 @@
 """A Jupyter server with the extension, over a fake of `siflab.runs`."""
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -9,11 +9,11 @@ import pytest
 # pytest-jupyter's fixtures clean a ServerApp up after every test that sees them, so they stay in this folder.
 # Its own hooks run the async tests here (pytest-asyncio in strict mode leaves unmarked tests alone).
 from pytest_jupyter.jupyter_server import *  # noqa: F403
+from siflab_extension import engine
+from siflab_extension.service import Service
 from tornado.httpclient import HTTPClientError, HTTPResponse
 from traitlets.config import Config
 
-from siflab_extension import engine
-from siflab_extension.service import Service
 from tests.unit.extension.fake_runs import FakeRuns
 from tests.unit.extension.openapi_contract import Contract
 
@@ -84,7 +84,8 @@ class Page:
         self._contract = contract
 
     async def say(self, message: Any) -> None:
-        await self.socket.write_message(message if isinstance(message, (str, bytes)) else json.dumps(message))
+        text = message if isinstance(message, (str, bytes)) else json.dumps(message)
+        await self.socket.write_message(text, binary=isinstance(text, bytes))
 
     async def follow(self, *, runs: bool = False, logs: list[dict[str, Any]] | None = None) -> None:
         await self.say({"follow": {"runs": runs, "logs": logs or []}})
@@ -106,7 +107,7 @@ class Page:
 
 
 @pytest.fixture
-async def open_page(jp_ws_fetch: Any, contract: Contract) -> AsyncIterator[Callable[[], Any]]:
+def open_page(jp_ws_fetch: Any, contract: Contract, jp_asyncio_loop: Any) -> Iterator[Callable[[], Any]]:
     pages: list[Page] = []
 
     async def opening() -> Page:
@@ -114,5 +115,9 @@ async def open_page(jp_ws_fetch: Any, contract: Contract) -> AsyncIterator[Calla
         return pages[-1]
 
     yield opening
-    for page in pages:
-        page.socket.close()
+
+    async def closing() -> None:
+        for page in pages:
+            page.socket.close()
+
+    jp_asyncio_loop.run_until_complete(closing())

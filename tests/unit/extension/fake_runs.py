@@ -146,9 +146,7 @@ class FakeRuns:
             part = text[start : start + 4]
             end = start + len(part)
             complete = ended and end == len(text)
-            return Result(
-                {"text": part, "offset": start, "next_offset": end, "size": len(text), "complete": complete}
-            )
+            return Result({"text": part, "offset": start, "next_offset": end, "size": len(text), "complete": complete})
 
         return self._answer("read_log", piece, run_id, attempt, offset)
 

@@ -8,10 +8,10 @@ from http import HTTPStatus
 from typing import Any
 
 import pytest
+from siflab_extension.handlers import ROUTES
 
 from siflab.errors import Conflict, FieldError, Internal, Invalid, NotFound, SlurmRefused, SlurmUnreachable
 from siflab.text import Text
-from siflab_extension.handlers import ROUTES
 from tests.unit.extension.fake_runs import FINDING, PREVIEW, sample_run
 
 REQUEST = {"path": "train.ipynb", "profile": "a100-1"}
@@ -221,7 +221,7 @@ async def test_only_what_a_person_does_counts_as_activity(ask, jp_fetch, jp_serv
 
 
 async def test_the_path_is_the_servers_and_the_root_is_told(ask, jp_root_dir, runs):
-    await ask("POST", "/preview", {**REQUEST, "path": "RTC:dir/训练 \"a\" $(id).ipynb"}, of="/preview")
+    await ask("POST", "/preview", {**REQUEST, "path": 'RTC:dir/训练 "a" $(id).ipynb'}, of="/preview")
     (_, (request,)) = runs.calls[0]
 
     assert request.path == str(jp_root_dir / 'dir/训练 "a" $(id).ipynb')

@@ -1,0 +1,229 @@
+"""What one page is sent when it is slow, when nothing happens, and when the server cannot read; and the shared look."""
+
+import asyncio
+import itertools
+
+import pytest
+from siflab_extension.outbox import Outbox
+from siflab_extension.stream import Stream, StreamPace
+from siflab_extension.watcher import Pace, Watcher
+
+from siflab.errors import Internal, SlurmUnreachable
+from siflab.text import Text
+from tests.unit.extension.fake_runs import sample_run
+
+FOLLOW_LOG = '{"follow": {"logs": [{"id": "a"}]}}'
+
+
+class Link:
+    """A connection whose other side takes an event when the test says so."""
+
+    def __init__(self) -> None:
+        self.sent: asyncio.Queue = asyncio.Queue()
+        self.takes = asyncio.Semaphore(0)
+
+    async def send(self, event) -> None:
+        await self.sent.put(event)
+        await self.takes.acquire()
+
+    async def next(self):
+        event = await asyncio.wait_for(self.sent.get(), 5)
+        self.takes.release()
+        return event
+
+
+class Log:
+    """A log without end, given in pieces of 10 bytes; `answers` come first."""
+
+    def __init__(self, *answers) -> None:
+        self.answers = list(answers)
+        self.reads = []
+
+    async def read(self, run_id, attempt, offset):
+        self.reads.append(offset)
+        if self.answers:
+            answer = self.answers.pop(0)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+        return piece(offset, offset + 10, size=10**9)
+
+
+def piece(start, end, *, size=None, complete=False):
+    size = end if size is None else size
+    return {"text": "x" * (end - start), "offset": start, "next_offset": end, "size": size, "complete": complete}
+
+
+class Looks:
+    """In the place of `list_runs`: gives one answer after the other, and counts."""
+
+    def __init__(self, *answers) -> None:
+        self.answers = list(answers)
+        self.count = 0
+
+    async def __call__(self):
+        self.count += 1
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return {"runs": answer, "slurm": {"reachable": True}}
+
+
+@pytest.fixture
+def make_stream(jp_asyncio_loop):
+    streams = []
+
+    def make(link, log=None, looks=None, pace=None, watch=None):
+        watcher = Watcher(looks or Looks([]), watch or Pace(3600, 3600, 3600))
+        streams.append(Stream(link.send, watcher, (log or Log()).read, pace or StreamPace(ping=3600, log=0.001)))
+        return streams[-1], watcher
+
+    yield make
+
+    async def stopping():
+        for stream in streams:
+            stream.stop()
+
+    jp_asyncio_loop.run_until_complete(stopping())
+
+
+async def test_a_log_is_read_no_faster_than_the_page_takes_it(make_stream):
+    link, log = Link(), Log()
+    stream, _ = make_stream(link, log)
+    stream.receive(FOLLOW_LOG)
+    await link.sent.get()
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert log.reads == [0, 10, 20]  # one at the page, one in the outbox, one that waits for room
+
+    link.takes.release()
+    assert [(await link.next())["log"]["offset"] for _ in range(20)] == list(range(10, 210, 10))
+
+
+async def test_a_slow_page_gets_the_newest_state_only(make_stream):
+    link = Link()
+    states = [[sample_run("a", name=f"look {number}")] for number in range(5)]
+    looks = Looks(*states)
+    stream, _watcher = make_stream(link, looks=looks, watch=Pace(0, 0, 0))
+    stream.receive('{"follow": {"runs": true}}')
+    assert (await link.sent.get())["run"]["name"] == "look 0"
+    while looks.count < 6:
+        await asyncio.sleep(0)
+    link.takes.release()
+
+    assert (await link.next())["type"] == "slurm"
+    assert (await link.next())["run"]["name"] == "look 4"
+    assert link.sent.empty()
+
+
+async def test_a_log_that_cannot_be_read_is_told_once_and_tried_again(make_stream):
+    failure = SlurmUnreachable(Text("no answer", "无响应"))
+    log = Log(failure, failure, piece(0, 5), Internal(Text("disk", "磁盘")), piece(5, 9, complete=True))
+    link = Link()
+    stream, _ = make_stream(link, log)
+    stream.receive(FOLLOW_LOG)
+
+    events = [await link.next() for _ in range(4)]
+    assert [event["message"]["en"] if event["type"] == "error" else event["log"]["text"] for event in events] == [
+        "no answer",
+        "x" * 5,
+        "disk",
+        "x" * 4,
+    ]
+    assert log.reads == [0, 0, 0, 5, 5]
+
+
+async def test_a_silent_log_sends_nothing_but_its_first_piece(make_stream):
+    log = Log(piece(0, 0), piece(0, 0), piece(0, 0), piece(0, 3, complete=True))
+    link = Link()
+    stream, _ = make_stream(link, log)
+    stream.receive(FOLLOW_LOG)
+
+    assert [(await link.next())["log"]["text"] for _ in range(2)] == ["", "xxx"]
+    assert log.reads == [0, 0, 0, 0]
+
+
+async def test_the_same_wish_again_lets_a_log_go_on(make_stream):
+    log = Log(piece(0, 5, size=5))
+    link = Link()
+    stream, _ = make_stream(link, log, pace=StreamPace(ping=3600, log=3600))
+    stream.receive(FOLLOW_LOG)
+    await link.next()
+    stream.receive('{"follow": {"runs": true, "logs": [{"id": "a"}]}}')
+    assert (await link.next())["type"] == "slurm"
+    assert log.reads == [0]
+
+    stream.receive('{"follow": {"logs": [{"id": "a", "offset": 3}]}}')
+    assert (await link.next())["log"]["offset"] == 3
+
+
+async def test_it_pings(make_stream):
+    link = Link()
+    make_stream(link, pace=StreamPace(ping=0.001))
+
+    assert [await link.next() for _ in range(2)] == [{"type": "ping"}] * 2
+
+
+async def test_a_stopped_stream_leaves_no_task(make_stream):
+    link = Link()
+    stream, watcher = make_stream(link)
+    stream.receive('{"follow": {"runs": true, "logs": [{"id": "a"}]}}')
+    await link.next()
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    assert len(tasks) >= 4  # it writes, pings, follows a log, and the watcher looks
+    stream.stop()
+    stream.stop()
+
+    _, left = await asyncio.wait(tasks, timeout=5)
+    assert (left, watcher.looking) == (set(), False)
+
+
+async def test_an_outbox_keeps_order_and_one_event_for_each_key():
+    outbox = Outbox()
+    for key, value in [("a", 1), ("b", 2), ("a", 3), ("c", 4)]:
+        outbox.post(key, {"value": value})
+    outbox.drop("c")
+    outbox.drop("never there")
+
+    assert [(await outbox.take())["value"] for _ in range(2)] == [3, 2]
+
+
+STATES = [
+    ({"completed", "running"}, True, 0.1, 2),
+    ({"submitting"}, True, 0.1, 2),
+    ({"pending"}, True, 5.0, 5),
+    ({"completed", "unknown", "failed"}, True, 0.1, 15),
+    (set(), True, 0.1, 15),
+    ({"running"}, False, 0.1, 10),
+    ({"running"}, False, 60.0, 60),
+]
+
+
+@pytest.mark.parametrize(("states", "healthy", "took", "pause"), STATES)
+def test_how_soon_the_next_look_is(states, healthy, took, pause):
+    assert Pace(2, 15, 10).until_next(states, healthy, took) == pause
+
+
+async def test_looks_go_on_by_themselves_while_somebody_listens():
+    class Ear:
+        def __init__(self):
+            self.names = asyncio.Queue()
+
+        def tell(self, key, event):
+            if event["type"] == "run":
+                self.names.put_nowait(event["run"]["name"])
+
+    numbers = itertools.count()
+
+    async def list_runs():
+        return {"runs": [sample_run("a", name=str(next(numbers)))], "slurm": {"reachable": True}}
+
+    watcher, ear = Watcher(list_runs, Pace(0.001, 3600, 3600)), Ear()
+    watcher.add(ear)
+    assert [await asyncio.wait_for(ear.names.get(), 5) for _ in range(3)] == ["0", "1", "2"]
+
+    watcher.remove(ear)
+    assert not watcher.looking
+    watcher.add(ear)  # what was seen before is forgotten, so the next look tells all
+    assert int(await asyncio.wait_for(ear.names.get(), 5)) >= 3
+    await watcher.close()
