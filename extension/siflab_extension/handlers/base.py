@@ -26,6 +26,10 @@ FAILURES: dict[int, tuple[str, Text]] = {
         ),
     ),
     404: ("not-found", Text("There is no such address in Siflab's API.", "Siflab 的 API 中没有这个地址。")),
+    426: (
+        "upgrade-required",
+        Text("This address takes WebSocket connections only.", "该地址只接受 WebSocket 连接。"),
+    ),
     405: ("method-not-allowed", Text("This address does not take such a request.", "该地址不接受这种请求。")),
 }
 UNEXPECTED = (
@@ -35,6 +39,12 @@ UNEXPECTED = (
         "服务器遇到意外错误。详情见服务器日志，请上报。",
     ),
 )
+
+
+def failure(status: int) -> str:
+    """The `Failure` of an HTTP status, as JSON."""
+    code, message = FAILURES.get(status, UNEXPECTED)
+    return json.dumps({"code": code, "message": message.as_dict(), "errors": []})
 
 
 class SiflabHandler(APIHandler):
@@ -73,8 +83,7 @@ class SiflabHandler(APIHandler):
 
     def write_error(self, status_code: int, **_: Any) -> None:
         """The `Failure` of what is found outside our own code, such as a missing token or an unknown path."""
-        code, message = FAILURES.get(status_code, UNEXPECTED)
-        self.finish(json.dumps({"code": code, "message": message.as_dict(), "errors": []}))
+        self.finish(failure(status_code))
 
 
 class NoSuchRoute(SiflabHandler):

@@ -11,7 +11,7 @@ from tornado import web
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from siflab_extension.events import Event
-from siflab_extension.handlers.base import RESOURCE
+from siflab_extension.handlers.base import RESOURCE, failure
 from siflab_extension.service import SETTING, Service
 from siflab_extension.stream import Stream
 
@@ -32,7 +32,15 @@ class EventsHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):
         allowed = await ensure_async(self.authorizer.is_authorized(self, self.current_user, "read", RESOURCE))
         if not allowed:
             raise web.HTTPError(403)
+        if self.request.headers.get("Upgrade", "").lower() != "websocket":
+            raise web.HTTPError(426)
         await super().get(*args, **kwargs)
+
+    def write_error(self, status_code: int, **_: Any) -> None:
+        """What stands before the upgrade is answered as all of the API is."""
+        self.set_header("Content-Type", "application/json")
+        self.set_header("Cache-Control", "no-store")
+        self.finish(failure(status_code))
 
     def open(self, *args: Any, **kwargs: Any) -> None:
         super().open(*args, **kwargs)

@@ -179,6 +179,13 @@ async def test_who_is_not_logged_in_is_refused_before_the_upgrade(headers, jp_ws
     assert (refused.value.code, len(service.pages)) == (403, 0)
 
 
+@pytest.mark.parametrize(("token", "status"), [("wrong", 403), (None, 426)])
+async def test_what_is_no_websocket_gets_a_failure(token, status, ask):
+    headers = {"Authorization": f"token {token}"} if token else {}
+
+    assert (await ask("GET", "/events", of="/events", headers=headers))[0] == status
+
+
 async def test_a_page_of_another_origin_is_refused(jp_ws_fetch, jp_serverapp, jp_fetch):
     token = jp_serverapp.identity_provider.token
     login = await jp_fetch("siflab", "site", params={"token": token}, headers={"Authorization": ""})
