@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import json
 
 import pytest
 from siflab_extension.outbox import Outbox
@@ -83,6 +84,8 @@ def make_stream(jp_asyncio_loop):
     async def stopping():
         for stream in streams:
             stream.stop()
+        if tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.wait(tasks, timeout=5)
 
     jp_asyncio_loop.run_until_complete(stopping())
 
@@ -143,18 +146,35 @@ async def test_a_silent_log_sends_nothing_but_its_first_piece(make_stream):
     assert log.reads == [0, 0, 0, 0]
 
 
-async def test_the_same_wish_again_lets_a_log_go_on(make_stream):
-    log = Log(piece(0, 5, size=5))
-    link = Link()
-    stream, _ = make_stream(link, log, pace=StreamPace(ping=3600, log=3600))
-    stream.receive(FOLLOW_LOG)
-    await link.next()
-    stream.receive('{"follow": {"runs": true, "logs": [{"id": "a"}]}}')
-    assert (await link.next())["type"] == "slurm"
-    assert log.reads == [0]
+WISHES = [  # after the bytes 20 to 40 of attempt None were sent
+    (20, None, 20),  # the beginning again
+    (21, None, 40),  # the page had read so far when it wrote this, and will get what is under way
+    (40, None, 40),
+    (51, None, 51),
+    (0, None, 0),
+    (-5, None, -5),
+    (30, 1, 30),
+]
 
-    stream.receive('{"follow": {"logs": [{"id": "a", "offset": 3}]}}')
-    assert (await link.next())["log"]["offset"] == 3
+
+@pytest.mark.parametrize(("offset", "attempt", "next_read"), WISHES)
+async def test_a_new_wish_goes_on_or_begins_anew(offset, attempt, next_read, make_stream):
+    log = Log(piece(20, 30, size=50), piece(30, 40, size=50))
+    link = Link()
+    stream, _ = make_stream(link, log)
+    stream.receive('{"follow": {"logs": [{"id": "a", "offset": 20}]}}')
+    assert (await link.next())["log"]["offset"] == 20
+    assert (await link.sent.get())["log"]["offset"] == 30
+    while len(log.reads) < 4:  # 40 waits in the outbox, 50 for room there
+        await asyncio.sleep(0)
+    wish = {"id": "a", "offset": offset} | ({"attempt": attempt} if attempt else {})
+    stream.receive(json.dumps({"follow": {"runs": True, "logs": [wish]}}))
+    link.takes.release()
+
+    event = await link.next()
+    while event["type"] != "log":
+        event = await link.next()
+    assert event["log"]["offset"] == next_read
 
 
 async def test_it_pings(make_stream):
