@@ -71,5 +71,13 @@ class Engine:
     def _viewer_of(self, runs: Any) -> Any:
         with self._viewer_lock:
             if self._viewer is None:
-                self._viewer = runs.Viewer.here()
+                self._viewer = self._make_viewer(runs)
             return self._viewer
+
+    def _make_viewer(self, runs: Any) -> Any:
+        from siflab.config import SiteError
+
+        try:
+            return runs.Viewer.here()
+        except SiteError as error:
+            raise Internal(error.message) from error

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from siflab_extension.handlers import ROUTES
 
+from siflab.config import SiteError
 from siflab.errors import Conflict, FieldError, Internal, Invalid, NotFound, SlurmRefused, SlurmUnreachable
 from siflab.text import Text
 from tests.unit.extension.fake_runs import FINDING, PREVIEW, sample_run
@@ -200,12 +201,14 @@ async def test_the_viewer_is_made_once_but_a_failure_is_not_kept(ask, runs, monk
     def here():
         made.append(None)
         if len(made) == 1:
-            raise Internal(WORDS)
+            raise SiteError("/etc/siflab/site.yaml", "profiles.a.gpu", WORDS)
         return runs.Viewer()
 
     monkeypatch.setattr(runs.Viewer, "here", here)
 
-    assert [(await ask("GET", "/site", of="/site"))[0] for _ in range(3)] == [500, 200, 200]
+    status, failure = await ask("GET", "/site", of="/site")
+    assert (status, failure["message"]["zh"]) == (500, "/etc/siflab/site.yaml: profiles.a.gpu: 文字")
+    assert [(await ask("GET", "/site", of="/site"))[0] for _ in range(2)] == [200, 200]
     assert len(made) == 2
 
 
