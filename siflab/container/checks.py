@@ -18,16 +18,19 @@ def check_binds(binds: Iterable[Bind]) -> list[FieldError]:
         except OSError:
             there = False
         if not there:
-            errors.append(
-                FieldError(
-                    "binds",
-                    "bind-source-missing",
-                    Text(
-                        f"{bind.source}, which the container needs as {bind.target}, does not exist on this machine; "
-                        "ask your administrator to check `singularity.binds` in site.yaml",
-                        f"容器需要的 {bind.source}（挂载为 {bind.target}）在本机不存在；"
-                        "请让管理员检查 site.yaml 中的 `singularity.binds`",
-                    ),
-                )
-            )
+            errors.append(bind_problem(bind))
     return errors
+
+
+def bind_problem(bind: Bind) -> FieldError:
+    """The error for a bind whose source was found missing, here or elsewhere."""
+    return FieldError(
+        "binds",
+        "bind-source-missing",
+        Text(
+            f"{bind.source}, which the container needs as {bind.target}, does not exist on this machine; "
+            "ask your administrator to check `singularity.binds` in site.yaml",
+            f"容器需要的 {bind.source}（挂载为 {bind.target}）在本机不存在；"
+            "请让管理员检查 site.yaml 中的 `singularity.binds`",
+        ),
+    )

@@ -3,6 +3,7 @@
 import json
 import subprocess
 from pathlib import Path
+from typing import Literal
 
 from siflab.text import Text
 
@@ -19,21 +20,29 @@ def check_image(path: str) -> Text | None:
         with file.open("rb") as stream:
             head = stream.read(_MAGIC_OFFSET + len(_MAGIC))
     except FileNotFoundError:
+        return image_problem(path, "missing")
+    except OSError as error:
+        return image_problem(path, "unreadable", error.strerror or "")
+    return image_problem(path, "no-image") if head[_MAGIC_OFFSET:] != _MAGIC else None
+
+
+def image_problem(path: str, problem: Literal["missing", "unreadable", "no-image"], words: str = "") -> Text:
+    """The message for a problem that was found here or elsewhere (as the user, in a child process); `words` is the
+    system's error text."""
+    if problem == "missing":
         return Text(
             f"the image {path} does not exist; ask your administrator to check `images` in site.yaml",
             f"镜像 {path} 不存在；请让管理员检查 site.yaml 中的 `images`",
         )
-    except OSError as error:
+    if problem == "unreadable":
         return Text(
-            f"the image {path} cannot be read ({error.strerror}); ask your administrator to make it readable",
-            f"镜像 {path} 无法读取（{error.strerror}）；请让管理员开放读权限",
+            f"the image {path} cannot be read ({words}); ask your administrator to make it readable",
+            f"镜像 {path} 无法读取（{words}）；请让管理员开放读权限",
         )
-    if head[_MAGIC_OFFSET:] != _MAGIC:
-        return Text(
-            f"{path} is no Singularity image (SIF); ask your administrator to check it",
-            f"{path} 不是 Singularity 镜像（SIF）；请让管理员检查",
-        )
-    return None
+    return Text(
+        f"{path} is no Singularity image (SIF); ask your administrator to check it",
+        f"{path} 不是 Singularity 镜像（SIF）；请让管理员检查",
+    )
 
 
 def read_labels(path: str, command: str = "singularity", timeout: float = 30.0) -> dict[str, str]:
