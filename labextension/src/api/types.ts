@@ -1,0 +1,34 @@
+/** The records of the REST contract (openapi.yaml), by their own names. */
+
+import type { components } from './schema';
+
+type Schemas = components['schemas'];
+
+export type Text = Schemas['Text'];
+export type FieldError = Schemas['FieldError'];
+export type Failure = Schemas['Failure'];
+export type Site = Schemas['Site'];
+export type Image = Schemas['Image'];
+export type Profile = Schemas['Profile'];
+export type Range = Schemas['Range'];
+export type RunRequest = Schemas['RunRequest'];
+export type Finding = Schemas['Finding'];
+export type Preview = Schemas['Preview'];
+export type Resources = Schemas['Resources'];
+export type Run = Schemas['Run'];
+export type RunState = Run['state'];
+export type LogPiece = Schemas['LogPiece'];
+export type SlurmHealth = Schemas['SlurmHealth'];
+export type Event = Schemas['Event'];
+
+/** What `GET runs` answers. */
+export interface RunList {
+  runs: Run[];
+  slurm?: SlurmHealth;
+}
+
+/** What this page wants to hear of; sent whole, each replaces the one before. */
+export interface Follow {
+  runs: boolean;
+  logs: { id: string; offset: number }[];
+}

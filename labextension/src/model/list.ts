@@ -1,0 +1,53 @@
+import type { Run } from '../api/types';
+
+/**
+ * The runs that a page knows, newest first.
+ *
+ * Two sources feed it: whole lists (`GET runs`) and single runs (the event stream). `fresh` holds what came over the
+ * stream since the connection began: it is younger than a list that was asked for at that moment.
+ */
+export interface Runs {
+  readonly items: readonly Run[];
+  readonly fresh: ReadonlySet<string>;
+}
+
+export const NO_RUNS: Runs = { items: [], fresh: new Set() };
+
+/** A connection begins: what is known stays, but a whole list may now correct it. */
+export function reconnected(runs: Runs): Runs {
+  return { items: runs.items, fresh: new Set() };
+}
+
+/** A whole list has come: runs that it lacks are gone, unless the stream has just told of them. */
+export function withList(runs: Runs, list: readonly Run[]): Runs {
+  const kept = runs.items.filter(run => runs.fresh.has(run.id));
+  const keptIds = new Set(kept.map(run => run.id));
+  return { items: sorted([...kept, ...list.filter(run => !keptIds.has(run.id))]), fresh: runs.fresh };
+}
+
+/** One run is new or has changed. */
+export function withRun(runs: Runs, run: Run): Runs {
+  const at = runs.items.findIndex(item => item.id === run.id);
+  const fresh = new Set(runs.fresh).add(run.id);
+  if (at >= 0 && runs.items[at].created_at === run.created_at) {
+    const items = runs.items.slice();
+    items[at] = run;
+    return { items, fresh };
+  }
+  return { items: sorted([...runs.items.filter(item => item.id !== run.id), run]), fresh };
+}
+
+/** One run's folder is gone. */
+export function withoutRun(runs: Runs, id: string): Runs {
+  const fresh = new Set(runs.fresh);
+  fresh.delete(id);
+  return { items: runs.items.filter(run => run.id !== id), fresh };
+}
+
+/** Newest first; runs of the same second in a steady order. */
+function sorted(items: Run[]): Run[] {
+  const times = new Map(items.map(run => [run.id, new Date(run.created_at).getTime() || 0]));
+  return items.sort(
+    (a, b) => times.get(b.id)! - times.get(a.id)! || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0)
+  );
+}

@@ -1,0 +1,96 @@
+import { Dialog, ReactWidget } from '@jupyterlab/apputils';
+import type { Message } from '@lumino/messaging';
+import * as React from 'react';
+
+import type { Words } from '../i18n/words';
+import { PromotionForm } from './body';
+import type { Promotion } from './model';
+
+/** The dialog: it closes on success or on cancel, and stays with all that was typed when the submission fails. */
+export class PromotionDialog extends Dialog<void> {
+  constructor(
+    private readonly promotion: Promotion,
+    private readonly words: Words
+  ) {
+    const { trans } = words;
+    super({
+      title: trans.__('Promote notebook to sbatch job'),
+      body: ReactWidget.create(<PromotionForm promotion={promotion} words={words} />),
+      buttons: [
+        Dialog.cancelButton({ label: trans.__('Cancel') }),
+        Dialog.okButton({ label: trans.__('Submit') })
+      ],
+      hasClose: true
+    });
+    this.addClass('siflab-PromotionDialog');
+    this.node.dataset.siflab = 'promote-dialog';
+    promotion.changed.connect(this._show, this);
+  }
+
+  /** Submit, and close only when there is a run. */
+  override resolve(index?: number): void {
+    if (index === 0) {
+      this.reject();
+      return;
+    }
+    void this.promotion.submit().then(run => {
+      if (run) {
+        super.resolve(index);
+      } else if (!this.promotion.isSubmitting) {
+        this._focusTrouble();
+      }
+    });
+  }
+
+  /** While a submission is on its way its answer is waited for, so that no run starts unseen. */
+  override reject(): void {
+    if (!this.promotion.isSubmitting) {
+      super.reject();
+    }
+  }
+
+  override dispose(): void {
+    this.promotion.changed.disconnect(this._show, this);
+    super.dispose();
+  }
+
+  protected override onAfterAttach(msg: Message): void {
+    super.onAfterAttach(msg);
+    this._show();
+  }
+
+  /** The buttons follow the model; the focus goes to the profile once it is there. */
+  private _show(): void {
+    const { isSubmitting, obstacle, form } = this.promotion;
+    const { trans } = this.words;
+    const submit = this.node.querySelector<HTMLButtonElement>('.jp-Dialog-footer .jp-mod-accept');
+    if (submit) {
+      submit.disabled = isSubmitting || obstacle !== null || form === null;
+      submit.dataset.siflab = 'promote-submit';
+      const label = submit.querySelector('.jp-Dialog-buttonLabel');
+      const text = isSubmitting ? trans.__('Submitting…') : trans.__('Submit');
+      if (label && label.textContent !== text) {
+        label.textContent = text;
+      }
+    }
+    if (form && !this._hasFocused) {
+      this._hasFocused = true;
+      requestAnimationFrame(() => {
+        if (!this.isDisposed) {
+          this.node.querySelector<HTMLElement>('[name="profile"]')?.focus();
+        }
+      });
+    }
+  }
+
+  private _focusTrouble(): void {
+    requestAnimationFrame(() => {
+      const field = this.node.querySelector<HTMLElement>('[aria-invalid="true"]');
+      const trouble = this.node.querySelector<HTMLElement>('[data-siflab="promote-trouble"]');
+      (field ?? trouble)?.scrollIntoView({ block: 'nearest' });
+      field?.focus();
+    });
+  }
+
+  private _hasFocused = false;
+}

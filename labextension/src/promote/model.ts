@@ -1,0 +1,254 @@
+import type { ISignal } from '@lumino/signaling';
+import { Signal } from '@lumino/signaling';
+
+import { asFailure } from '../api/client';
+import type { Client } from '../api/client';
+import type { ApiFailure } from '../api/failure';
+import type { FieldError, Finding, Preview, Profile, Run, Site } from '../api/types';
+import { isUnderstood } from '../api/version';
+import type { IRunsModel } from '../tokens';
+import type { Field, FieldName, Problem } from './fields';
+import { fieldsOf } from './fields';
+import type { Form } from './form';
+import { firstForm, newSubmitKey, problemsOf, requestOf, withProfile, withValue } from './form';
+
+/** How long nothing must have been typed before the server is asked, in milliseconds. */
+const PREVIEW_DELAY = 350;
+
+export interface PromotionOptions {
+  client: Pick<Client, 'preview' | 'preflight'>;
+  runs: Pick<IRunsModel, 'loadSite' | 'submit'>;
+  /** The notebook, relative to the server's root folder. */
+  path: string;
+  /** The notebook had unsaved changes and was saved for this. */
+  wasSaved: boolean;
+  /** What was chosen the last time. */
+  last: Form | null;
+}
+
+/** One opened dialog: what is chosen, what the server says to it, and the submission. No view. */
+export class Promotion {
+  constructor(private readonly options: PromotionOptions) {
+    this._form = null;
+  }
+
+  readonly submitKey = newSubmitKey();
+
+  get changed(): ISignal<Promotion, void> {
+    return this._changed;
+  }
+  get path(): string {
+    return this.options.path;
+  }
+  get wasSaved(): boolean {
+    return this.options.wasSaved;
+  }
+  get site(): Site | null {
+    return this._site;
+  }
+  get form(): Form | null {
+    return this._form;
+  }
+  get profiles(): Profile[] {
+    return this._site?.profiles.filter(profile => profile.for_runs) ?? [];
+  }
+  get profile(): Profile | undefined {
+    return this.profiles.find(profile => profile.id === this._form?.profile);
+  }
+  get fields(): Field[] {
+    return this.profile ? fieldsOf(this.profile, this._site?.images ?? []) : [];
+  }
+  /** What is wrong with what was typed. */
+  get problems(): Map<FieldName, Problem> {
+    return this._form ? problemsOf(this._form, this.fields) : new Map();
+  }
+  /** What the server says is wrong, at its fields; a field's errors go when the field is changed. */
+  get errors(): readonly FieldError[] {
+    return this._errors;
+  }
+  get preview(): Preview | null {
+    return this._preview;
+  }
+  get isPreviewing(): boolean {
+    return this._isPreviewing;
+  }
+  get findings(): readonly Finding[] | null {
+    return this._findings;
+  }
+  /** Why loading, the preview or the submission failed as a whole. */
+  get failure(): ApiFailure | null {
+    return this._failure;
+  }
+  get isSubmitting(): boolean {
+    return this._isSubmitting;
+  }
+  get run(): Run | null {
+    return this._run;
+  }
+
+  /** Why nothing can be submitted here, or null. */
+  get obstacle(): 'version' | 'no-slurm' | 'no-profiles' | null {
+    if (!this._site) {
+      return null;
+    }
+    if (!isUnderstood(this._site.api_version)) {
+      return 'version';
+    }
+    if (!this._site.can_submit) {
+      return 'no-slurm';
+    }
+    return this.profiles.length === 0 ? 'no-profiles' : null;
+  }
+
+  async load(): Promise<void> {
+    this._failure = null;
+    this._emit();
+    try {
+      this._site = await this.options.runs.loadSite();
+    } catch (error) {
+      this._failure = asFailure(error);
+      this._emit();
+      return;
+    }
+    const { images, default_profile } = this._site;
+    this._form ??= firstForm(this.profiles, images, this.options.last, default_profile);
+    this._emit();
+    if (this._form && this.obstacle !== 'version') {
+      this._ask(0);
+    }
+  }
+
+  setProfile(id: string): void {
+    const profile = this.profiles.find(item => item.id === id);
+    if (this._form && profile && this._site) {
+      this._form = withProfile(this._form, profile, this._site.images);
+      this._errors = [];
+      this._ask(0);
+    }
+  }
+
+  setValue(field: FieldName, value: string): void {
+    if (this._form) {
+      this._form = withValue(this._form, field, value);
+      this._errors = this._errors.filter(error => error.field !== field);
+      this._ask(PREVIEW_DELAY);
+    }
+  }
+
+  setName(name: string): void {
+    if (this._form) {
+      this._form = { ...this._form, name };
+      this._errors = this._errors.filter(error => error.field !== 'name');
+      this._ask(PREVIEW_DELAY);
+    }
+  }
+
+  /** Submit. Returns the run, or null when something is to be mended first. A second call while it runs is ignored. */
+  async submit(): Promise<Run | null> {
+    if (this._isSubmitting || this._run || !this._form || this.obstacle) {
+      return this._run;
+    }
+    if (this.problems.size > 0) {
+      this._emit();
+      return null;
+    }
+    this._isSubmitting = true;
+    this._failure = null;
+    this._errors = [];
+    this._emit();
+    try {
+      this._run = await this.options.runs.submit(this._request());
+    } catch (error) {
+      this._fail(error);
+    }
+    this._isSubmitting = false;
+    this._emit();
+    return this._run;
+  }
+
+  dispose(): void {
+    window.clearTimeout(this._timer);
+    this._asking?.abort();
+    Signal.clearData(this);
+  }
+
+  private _request() {
+    return requestOf(this._form!, this.fields, this.path, this.submitKey);
+  }
+
+  /** Ask for a preview, and for the preflight when what it depends on has changed, after a pause. */
+  private _ask(delay: number): void {
+    window.clearTimeout(this._timer);
+    this._asking?.abort();
+    this._isPreviewing = this.problems.size === 0;
+    this._emit();
+    if (this._isPreviewing) {
+      this._timer = window.setTimeout(() => void this._askNow(), delay);
+    }
+  }
+
+  private async _askNow(): Promise<void> {
+    const asking = (this._asking = new AbortController());
+    const request = this._request();
+    const subject = `${request.profile} ${request.image ?? ''}`;
+    if (subject !== this._checked) {
+      void this._preflight(subject);
+    }
+    try {
+      const preview = await this.options.client.preview(request, asking.signal);
+      if (!asking.signal.aborted) {
+        this._preview = preview;
+        this._errors = [];
+        this._failure = null;
+      }
+    } catch (error) {
+      if (!asking.signal.aborted) {
+        this._preview = null;
+        this._fail(error);
+      }
+    }
+    if (!asking.signal.aborted) {
+      this._isPreviewing = false;
+      this._emit();
+    }
+  }
+
+  private async _preflight(subject: string): Promise<void> {
+    this._checked = subject;
+    try {
+      const findings = await this.options.client.preflight(this._request());
+      if (this._checked === subject) {
+        this._findings = findings;
+        this._emit();
+      }
+    } catch {
+      // What is wrong with the request as such, the preview says at its fields; ask again at the next change.
+      this._checked = null;
+    }
+  }
+
+  /** Errors at fields that are shown stand there; the rest stand as a whole. */
+  private _fail(error: unknown): void {
+    const failure = asFailure(error);
+    this._errors = failure.errors;
+    this._failure = failure;
+  }
+
+  private _emit(): void {
+    this._changed.emit();
+  }
+
+  private readonly _changed = new Signal<this, void>(this);
+  private _form: Form | null;
+  private _site: Site | null = null;
+  private _errors: readonly FieldError[] = [];
+  private _preview: Preview | null = null;
+  private _isPreviewing = false;
+  private _findings: readonly Finding[] | null = null;
+  private _checked: string | null = null;
+  private _failure: ApiFailure | null = null;
+  private _isSubmitting = false;
+  private _run: Run | null = null;
+  private _timer = 0;
+  private _asking: AbortController | null = null;
+}

@@ -1,0 +1,136 @@
+import * as React from 'react';
+
+import type { Finding, Preview } from '../api/types';
+import { duration, figure, moment } from '../i18n/time';
+import type { Words } from '../i18n/words';
+import { resourcesText } from './labels';
+
+/** What a request costs and when it may start, and what Slurm has against it. */
+export function Outlook(props: {
+  preview: Preview | null;
+  isPreviewing: boolean;
+  words: Words;
+}): React.ReactElement {
+  const { preview, isPreviewing, words } = props;
+  const { trans } = words;
+  const none = isPreviewing ? trans.__('asking Slurm…') : '–';
+  return (
+    <section
+      className="siflab-Outlook"
+      data-siflab="promote-outlook"
+      data-siflab-busy={isPreviewing}
+      aria-label={trans.__('What it takes')}
+      aria-live="polite"
+      aria-busy={isPreviewing}
+    >
+      <dl className="siflab-Outlook-figures">
+        <div className="siflab-mod-wide">
+          <dt>{trans.__('Resources')}</dt>
+          <dd data-siflab="promote-resources">
+            {preview ? resourcesText(preview.resources, words) : none}
+          </dd>
+        </div>
+        <div>
+          <dt>{trans.__('GPU-hours at most')}</dt>
+          <dd data-siflab="promote-gpu-hours">
+            {preview ? figure(preview.gpu_hours, words) : none}
+          </dd>
+        </div>
+        <div>
+          <dt>{trans.__('Estimated start')}</dt>
+          <dd data-siflab="promote-start">{preview ? startText(preview, words) : none}</dd>
+        </div>
+      </dl>
+      {preview?.slurm_says && (
+        <div className="siflab-Message siflab-mod-warning" data-siflab="promote-slurm-says">
+          {words.say(preview.slurm_says)}
+        </div>
+      )}
+    </section>
+  );
+}
+
+function startText(preview: Preview, words: Words): string {
+  const { trans } = words;
+  if (!preview.estimated_start) {
+    return trans.__('Slurm cannot tell yet');
+  }
+  const wait = (new Date(preview.estimated_start).getTime() - Date.now()) / 1000;
+  if (wait < 60) {
+    return trans.__('at once');
+  }
+  return trans.__(
+    '%1 (in %2)',
+    moment(preview.estimated_start, words),
+    duration(Math.round(wait / 60) * 60, words)
+  );
+}
+
+/** What the preflight found, most severe first. */
+export function Findings(props: {
+  findings: readonly Finding[] | null;
+  words: Words;
+}): React.ReactElement | null {
+  const { findings, words } = props;
+  const { trans } = words;
+  if (findings === null) {
+    return null;
+  }
+  if (findings.length === 0) {
+    return (
+      <p className="siflab-Findings-none" data-siflab="promote-findings">
+        {trans.__('✓ Preflight: nothing found that would fail as a batch job.')}
+      </p>
+    );
+  }
+  const kinds = {
+    error: trans.__('Error'),
+    warning: trans.__('Warning'),
+    info: trans.__('Note')
+  };
+  return (
+    <section className="siflab-Findings" data-siflab="promote-findings">
+      <h3 className="siflab-Heading">
+        {trans._n('Preflight: %1 finding', 'Preflight: %1 findings', findings.length, findings.length)}
+      </h3>
+      <ul>
+        {findings.map((finding, index) => (
+          <li
+            key={index}
+            className={`siflab-Message siflab-mod-${finding.severity}`}
+            data-siflab-finding={finding.code}
+          >
+            <strong>{kinds[finding.severity]}</strong>
+            {place(finding, words)}
+            {' · '}
+            {words.say(finding.message)}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** Where a finding is, counted as a person counts: from one. */
+function place(finding: Finding, words: Words): string {
+  const { trans } = words;
+  if (finding.cell === null || finding.cell === undefined) {
+    return '';
+  }
+  const cell = trans.__('cell %1', finding.cell + 1);
+  return finding.line ? ` · ${cell}, ${trans.__('line %1', finding.line)}` : ` · ${cell}`;
+}
+
+/** The job script as it would be submitted. */
+export function Script(props: { preview: Preview | null; words: Words }): React.ReactElement {
+  const { preview, words } = props;
+  const { trans } = words;
+  return (
+    <details className="siflab-Script" data-siflab="promote-script">
+      <summary>{trans.__('The job script')}</summary>
+      <pre tabIndex={0} aria-label={trans.__('The job script')}>
+        {preview ? preview.script : trans.__('The script appears when the fields above are right.')}
+      </pre>
+    </details>
+  );
+}
