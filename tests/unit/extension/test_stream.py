@@ -5,11 +5,13 @@ import itertools
 import json
 
 import pytest
+from siflab_extension.events import FollowLog
+from siflab_extension.log_follower import LogFollower
 from siflab_extension.outbox import Outbox
 from siflab_extension.stream import Stream, StreamPace
 from siflab_extension.watcher import Pace, Watcher
 
-from siflab.errors import Internal, SlurmUnreachable
+from siflab.errors import Internal, NotFound, SlurmUnreachable
 from siflab.text import Text
 from tests.unit.extension.fake_runs import sample_run
 
@@ -144,6 +146,16 @@ async def test_a_silent_log_sends_nothing_but_its_first_piece(make_stream):
 
     assert [(await link.next())["log"]["text"] for _ in range(2)] == ["", "xxx"]
     assert log.reads == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("last", [piece(0, 3, complete=True), NotFound(Text("no such run", "没有该任务"))])
+async def test_following_ends_with_the_run_or_without_one(last):
+    log, outbox = Log(last), Outbox()
+    follower = LogFollower(FollowLog("a"), log.read, outbox, 0.001)
+    await asyncio.wait_for(follower.task, 5)
+
+    assert log.reads == [0]
+    assert (await outbox.take())["id"] == "a"
 
 
 WISHES = [  # after the bytes 20 to 40 of attempt None were sent
