@@ -1,0 +1,111 @@
+"""Where the files of one attempt lie, and the time in the form in which they carry it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class AttemptFolder:
+    """``RUNFOLDER/attempts/K``: all that one start of the run by Slurm leaves (a requeue makes another)."""
+
+    run: Path
+    number: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "run", Path(self.run))
+
+    @property
+    def folder(self) -> Path:
+        return self.run / "attempts" / str(self.number)
+
+    @property
+    def output(self) -> Path:
+        return self.folder / "output.ipynb"
+
+    @property
+    def journal(self) -> Path:
+        return self.folder / "outputs.jsonl"
+
+    @property
+    def progress(self) -> Path:
+        return self.folder / "progress.json"
+
+    @property
+    def result(self) -> Path:
+        return self.folder / "result.json"
+
+    @property
+    def recovery(self) -> Path:
+        return self.folder / "recovery.json"
+
+    @property
+    def metrics(self) -> Path:
+        return self.folder / "metrics.jsonl"
+
+    @property
+    def run_log(self) -> Path:
+        return self.folder / "logs" / "run.log"
+
+    @property
+    def kernel_log(self) -> Path:
+        return self.folder / "logs" / "kernel.log"
+
+    @property
+    def stop(self) -> Path:
+        """Is there from the moment at which the run was asked to stop; `checkpoint.stop_requested` looks for it."""
+        return self.folder / "stop"
+
+    @property
+    def heeds_stop(self) -> Path:
+        """Is there when the notebook has asked `checkpoint.stop_requested` at least once."""
+        return self.folder / "heeds-stop"
+
+    @property
+    def reserve(self) -> Path:
+        """A file that only holds space, for the last words of a run on a full disk."""
+        return self.folder / ".reserve"
+
+    @property
+    def input(self) -> Path:
+        return self.run / "input.ipynb"
+
+    @property
+    def request(self) -> Path:
+        return self.run / "request.json"
+
+    @property
+    def checkpoints(self) -> Path:
+        """The same folder over all attempts."""
+        return self.run / "checkpoints"
+
+    def make(self) -> None:
+        self.run_log.parent.mkdir(parents=True, exist_ok=True)
+
+
+def attempt_numbers(run: Path | str) -> list[int]:
+    """The attempts that have a folder, in order; empty before the job has begun."""
+    try:
+        names = [path.name for path in (Path(run) / "attempts").iterdir()]
+    except FileNotFoundError:
+        return []
+    return sorted(int(name) for name in names if name.isascii() and name.isdigit())
+
+
+def now() -> str:
+    """This moment in ISO 8601, local time with its offset, to the millisecond."""
+    return datetime.now().astimezone().isoformat(timespec="milliseconds")
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """A JSON object of one of the files above; None when it is not there, or (on a file system without atomic replace
+    between machines) is not whole at this moment."""
+    try:
+        value = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,106 @@
+r"""The journal, outputs.jsonl: what the kernel said, one record a line, written before anything is made of it.
+
+A record is ``{"type": ..., "cell": index among all cells from 0, "at": ISO time}``. Its type is either the
+``msg_type`` of a message on Jupyter's IOPub channel (stream, display_data, execute_input, clear_output, comm_msg,
+...), with ``content`` as in the message, ``parent`` (the ``msg_id`` of the request that caused it) and, if any,
+``buffers`` (base64); or a mark:
+
+========== ===========================================================================================
+@begin     the attempt begins: ``version``, ``run``, ``attempt``
+@kernel    the kernel is ready: ``language_info``
+@start     a cell is sent to the kernel
+@done      the kernel has answered: ``status`` one of `notebook.CELL_STATES`
+@skip      the cell has the tag ``skip-execution``
+@end       nothing follows: ``status`` of the run, one of `result.EXIT_CODES`
+========== ===========================================================================================
+
+A line may be torn where the writer was killed, or where the disk was full; a reader leaves it out and goes on.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .attempt import now
+from .saving import json_line, write_all
+
+VERSION = 1
+
+Record = dict[str, Any]
+
+
+class Journal:
+    """Appends records. An error of the disk does not stop a run whose notebook is still in memory: it is noted."""
+
+    def __init__(self, path: Path) -> None:
+        self.error: OSError | None = None
+        self.lost = 0
+        """Records that are not, or not whole, in the file."""
+        self._torn = False
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+
+    def append(self, record: Record) -> None:
+        data = json_line(record)
+        try:
+            write_all(self._descriptor, b"\n" + data if self._torn else data)
+            self._torn = False
+        except OSError as error:
+            self.error = error
+            self.lost += 1
+            self._torn = True
+
+    def mark(self, kind: str, cell: int | None = None, **more: Any) -> Record:
+        """Append one of the marks above (without its @) and return it."""
+        record: Record = {"type": f"@{kind}", "at": now(), **({} if cell is None else {"cell": cell}), **more}
+        self.append(record)
+        return record
+
+    def sync(self) -> None:
+        """Bring it to the disk, so that it outlives the node. May take long: call it in a thread."""
+        try:
+            os.fsync(self._descriptor)
+        except OSError as error:
+            self.error = error
+
+    def close(self) -> None:
+        self.sync()
+        os.close(self._descriptor)
+
+
+def record_of(message: dict[str, Any], cell: int) -> Record:
+    """The record of a message as `jupyter_client` gives it."""
+    date, content = message["header"].get("date"), message["content"]
+    if message["header"]["msg_type"] == "execute_input":
+        content = {"execution_count": content.get("execution_count")}  # the code is in the notebook
+    record: Record = {
+        "type": message["header"]["msg_type"],
+        "cell": cell,
+        "at": date.astimezone().isoformat() if hasattr(date, "astimezone") else date or now(),
+        "parent": message["parent_header"].get("msg_id"),
+        "content": content,
+    }
+    if message.get("buffers"):
+        record["buffers"] = [base64.b64encode(buffer).decode("ascii") for buffer in message["buffers"]]
+    return record
+
+
+def read_journal(path: Path) -> Iterator[Record | None]:
+    """The records in order; None for a line that is torn. An absent journal has none."""
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return
+    with file:
+        for line in file:
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+            except ValueError:
+                record = None
+            yield record if isinstance(record, dict) and isinstance(record.get("type"), str) else None

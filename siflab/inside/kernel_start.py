@@ -1,0 +1,51 @@
+"""Runs inside an IPython kernel before the first cell, in a namespace of its own: `ARCHIVE` is the path of runner.pyz.
+
+It must not name, import or print anything that the notebook could see.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+
+ARCHIVE = globals().get("ARCHIVE")
+FLUSH_SECONDS = 0.02  # ipykernel's 0.2 would lose that much of what was printed before a SIGKILL
+
+
+def ignore(number: int, frame: FrameType | None) -> None:
+    """Slurm sends a signal to every process of a step. The runner answers it; the kernel has to live on until its last
+    output is read. A handler, not SIG_IGN, which a program started by a cell would inherit."""
+
+
+def as_before() -> None:
+    """In a child by fork, such as a DataLoader's worker, whose parent ends it by SIGTERM."""
+    for number in SIGNALS:
+        if signal.getsignal(number) is ignore:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def wait_for_reader() -> None:
+    """Let the kernel wait when the runner cannot read as fast as cells print: ZeroMQ would drop messages
+    (zmq_setsockopt: ZMQ_XPUB_NODROP) at a thousand unread ones."""
+    import zmq
+    from IPython import get_ipython
+
+    thread = get_ipython().kernel.iopub_thread
+    thread.schedule(lambda: thread.socket.setsockopt(zmq.XPUB_NODROP, 1))
+
+
+SIGNALS = [n for n in (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2) if signal.getsignal(n) is signal.SIG_DFL]
+for each in SIGNALS:
+    signal.signal(each, ignore)
+os.register_at_fork(after_in_child=as_before)
+for stream in (sys.stdout, sys.stderr):
+    if hasattr(stream, "flush_interval"):
+        stream.flush_interval = FLUSH_SECONDS
+if ARCHIVE and ARCHIVE not in sys.path:
+    sys.path.append(ARCHIVE)  # last, so that an image's own siflab comes first
+try:
+    wait_for_reader()
+except Exception as error:  # a kernel that is built otherwise still runs
+    print("siflab: the kernel may drop outputs that come too fast:", error, file=sys.__stderr__)

@@ -1,0 +1,73 @@
+"""Which kernel of the image runs the notebook, and where it listens."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from .notebook import Notebook
+
+SOCKET_PATH_LIMIT = 107
+"""Bytes of a Unix socket's path (unix(7))."""
+
+
+class NoSuchKernel(Exception):
+    """The image has no kernel for the notebook; the message says which it wants and which there are."""
+
+
+def choose_kernel(wanted: str | None, notebook: Notebook, specs: dict[str, dict[str, Any]]) -> str:
+    """The kernel to run `notebook`: the wanted one, else the notebook's own, else one of the same language (a notebook
+    made with the kernel ``conda-env-mine-py`` runs with the image's ``python3``).
+
+    `specs` is what `KernelSpecManager.get_all_specs` gives. Raises NoSuchKernel; a kernel asked for by name in the
+    request is not replaced by another."""
+    if wanted:
+        if wanted in specs:
+            return wanted
+        raise NoSuchKernel(f"the image has no kernel named {wanted!r}; it has: {_listed(specs)}")
+    kernelspec = notebook["metadata"].get("kernelspec") or {}
+    language_info = notebook["metadata"].get("language_info") or {}
+    name = kernelspec.get("name")
+    if name in specs:
+        return str(name)
+    language = str(kernelspec.get("language") or language_info.get("name") or "").lower()
+    if not language and (name is None or "python" in str(name).lower()):
+        language = "python"
+    same = sorted(key for key, spec in specs.items() if str(spec["spec"].get("language", "")).lower() == language)
+    if same:
+        return "python3" if "python3" in same else same[0]
+    asked = f"kernel {name!r}" if name else f"language {language!r}"
+    raise NoSuchKernel(f"the notebook asks for {asked}, which the image does not have; it has: {_listed(specs)}")
+
+
+def _listed(specs: dict[str, Any]) -> str:
+    return ", ".join(sorted(specs)) or "none (is ipykernel installed?)"
+
+
+class SocketFolder:
+    """A private folder with a short path for a kernel's connection file and its sockets.
+
+    Unix sockets, since a port may be taken by another job between the choice and its use, and can be reached by
+    anyone on the node. Once all are connected nothing needs their names: `remove` it then, so that a run that is
+    killed leaves none."""
+
+    def __init__(self) -> None:
+        self.path: Path | None = None
+        for parent in (os.environ.get("TMPDIR"), "/tmp", os.environ.get("XDG_RUNTIME_DIR"), "/dev/shm"):
+            if parent and os.access(parent, os.W_OK | os.X_OK) and len(os.fsencode(parent)) < SOCKET_PATH_LIMIT - 30:
+                self.path = Path(tempfile.mkdtemp(prefix="siflab-", dir=parent))  # + /siflab-xxxxxxxx/k-ipc-5
+                return
+
+    def configure(self, manager: Any) -> None:
+        """Tell a `KernelManager`, before it starts its kernel; without a folder it keeps to TCP on 127.0.0.1."""
+        if self.path is not None:
+            manager.transport = "ipc"
+            manager.connection_file = str(self.path / "k.json")
+
+    def remove(self) -> None:
+        if self.path is not None:
+            shutil.rmtree(self.path, ignore_errors=True)
+            self.path = None

@@ -1,0 +1,93 @@
+"""How an attempt ended: result.json, written once, after everything else."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import socket
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from .attempt import AttemptFolder, read_json
+from .saving import replace_json
+
+EXIT_CODES = {"completed": 0, "failed": 1, "dead_kernel": 3, "timeout": 4, "stopped": 5, "internal": 70}
+"""Exit code of the runner by status. All are under 128: Slurm shows a higher one as a signal. 2 is argparse's."""
+
+ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_CELL_LINE = re.compile(r"^\s*Cell In\s?\[(\d+)\], line (\d+)", re.M)  # IPython 8.5 and later
+_CELL_HEAD = re.compile(r"^(?:Input In \[(\d+)\], in|<ipython-input-(\d+)-[^>]*> in)", re.M)  # before
+_OLD_SYNTAX = re.compile(r"^\s*(?:Input In \[(\d+)\]|File \"<ipython-input-(\d+)-[^>]*>\"), line (\d+)", re.M)
+_ARROW = re.compile(r"^-+> (\d+)", re.M)
+
+Words = dict[str, str]
+"""A message to a person: {"en": ..., "zh": ...}."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An error with its place: `cell` is the index among all cells from 0, `cell_number` among code cells from 1,
+    `line` in that cell from 1 (the innermost frame that lies in it); `traceback_text` has no colour codes."""
+
+    ename: str
+    evalue: str
+    cell: int | None = None
+    cell_number: int | None = None
+    line: int | None = None
+    traceback_text: str = ""
+
+
+@dataclass(frozen=True)
+class Result:
+    """See the package's docstring. `signal`: the one that stopped the run, or that killed the kernel."""
+
+    status: str
+    exit_code: int
+    started_at: str
+    ended_at: str
+    cells_total: int
+    cells_done: int
+    error: Failure | None = None
+    signal: int | None = None
+    message: Words | None = None
+    warnings: list[Words] = field(default_factory=list)
+    python: str = field(default_factory=platform.python_version)
+    node: str = field(default_factory=lambda: os.environ.get("SLURMD_NODENAME") or socket.gethostname())
+    job_id: str | None = field(default_factory=lambda: os.environ.get("SLURM_JOB_ID"))
+    restart_count: int = field(default_factory=lambda: int(os.environ.get("SLURM_RESTART_COUNT") or 0))
+
+
+def write_result(attempt: AttemptFolder, result: Result) -> None:
+    """Raises OSError."""
+    replace_json(attempt.result, asdict(result))
+
+
+def read_result(attempt: AttemptFolder) -> Result | None:
+    """None while there is none: the attempt goes on, or it was killed (then `recovery.recover`)."""
+    value = read_json(attempt.result)
+    if value is None or not {"status", "exit_code", "started_at", "ended_at"} <= value.keys():
+        return None
+    known: dict[str, Any] = {name: value[name] for name in Result.__dataclass_fields__ if name in value}
+    if isinstance(known.get("error"), dict):
+        error = known["error"]
+        known["error"] = Failure(**{name: error[name] for name in Failure.__dataclass_fields__ if name in error})
+    known.setdefault("cells_total", 0)
+    known.setdefault("cells_done", 0)
+    return Result(**known)
+
+
+def line_of_error(traceback_text: str, execution_count: int | None) -> int | None:
+    """The line in the cell with that execution count at which an IPython traceback (without colours) arose: of its
+    innermost frame in the cell, since that names what failed; None when no frame lies in it."""
+    lines = [int(line) for count, line in _CELL_LINE.findall(traceback_text) if int(count) == execution_count]
+    if lines:
+        return lines[-1]
+    for first, second, line in _OLD_SYNTAX.findall(traceback_text):
+        if int(first or second) == execution_count:
+            return int(line)
+    for head in reversed(list(_CELL_HEAD.finditer(traceback_text))):
+        if int(head.group(1) or head.group(2)) == execution_count:
+            arrow = _ARROW.search(traceback_text, head.end())
+            return int(arrow.group(1)) if arrow else None
+    return None
