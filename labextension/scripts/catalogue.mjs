@@ -23,7 +23,10 @@ const PLURALS = { zh_CN: 'nplurals=1; plural=0;' };
 /** All texts of the sources and the settings schema: [{context, id, plural, references}]. */
 export function extract(root = ROOT) {
   const extractor = new GettextExtractor();
-  const call = (name, argumentsOf) => JsExtractors.callExpression([name, `[this].${name}`, `words.${name}`], { arguments: argumentsOf });
+  const call = (name, argumentsOf) =>
+    JsExtractors.callExpression([name, `[this].${name}`, `words.${name}`], {
+      arguments: argumentsOf
+    });
   extractor
     .createJsParser([
       call('trans.__', { text: 0 }),
@@ -89,7 +92,9 @@ export function faults(locale, root = ROOT) {
       continue;
     }
     for (const text of said) {
-      const missing = (id.match(/%\d/g) ?? []).filter(mark => !text.includes(mark) && !(plural && mark === '%1'));
+      const missing = (id.match(/%\d/g) ?? []).filter(
+        mark => !text.includes(mark) && !(plural && mark === '%1')
+      );
       if (missing.length > 0) {
         lines.push(`${locale}: ${missing.join(', ')} is missing in "${text}" for "${id}"`);
       }
@@ -123,7 +128,9 @@ function update(locale) {
       msgid_plural: plural,
       msgstr: old[context]?.[id]?.msgstr ?? [''],
       // Files without line numbers: a change elsewhere in the file changes nothing here.
-      comments: { reference: [...new Set(references.map(place => place.replace(/:\d+$/, '')))].join('\n') }
+      comments: {
+        reference: [...new Set(references.map(place => place.replace(/:\d+$/, '')))].join('\n')
+      }
     };
   }
   const catalogue = {
@@ -140,7 +147,10 @@ function update(locale) {
     translations
   };
   mkdirSync(dirname(fileOf(ROOT, locale)), { recursive: true });
-  writeFileSync(fileOf(ROOT, locale), `${po.compile(catalogue, { foldLength: 0 })}\n`.replace(/\n+$/, '\n'));
+  writeFileSync(
+    fileOf(ROOT, locale),
+    `${po.compile(catalogue, { foldLength: 0 })}\n`.replace(/\n+$/, '\n')
+  );
 }
 
 /** Write a catalogue in the form that Lab loads: {"": {...}, "context\u0004text": ["translation"]}. */
@@ -148,12 +158,21 @@ function compile(locale) {
   const { translations } = read(ROOT, locale);
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   const catalogue = {
-    '': { domain: DOMAIN, language: locale, plural_forms: PLURALS[locale], version }
+    // Lab compares it with its own language code, which has a hyphen.
+    '': {
+      domain: DOMAIN,
+      language: locale.replace('_', '-'),
+      plural_forms: PLURALS[locale],
+      version
+    }
   };
   for (const [context, entries] of Object.entries(translations)) {
     for (const [id, entry] of Object.entries(entries)) {
       if (id !== '') {
-        catalogue[context ? `${context}\u0004${id}` : id] = entry.msgstr;
+        // Lab takes a plural entry of one form for a singular one (gettext.ts, dcnpgettext): it gets the form twice.
+        const forms = entry.msgstr;
+        catalogue[context ? `${context}\u0004${id}` : id] =
+          entry.msgid_plural && forms.length === 1 ? [forms[0], forms[0]] : forms;
       }
     }
   }
@@ -174,7 +193,9 @@ function main(command) {
       const lines = locales().flatMap(locale => faults(locale));
       lines.forEach(line => console.error(line));
       if (lines.length > 0) {
-        console.error('Translate them in locale/*/siflab.po; "npm run i18n" brings new texts there.');
+        console.error(
+          'Translate them in locale/*/siflab.po; "npm run i18n" brings new texts there.'
+        );
       }
       return lines.length > 0 ? 1 : 0;
     }

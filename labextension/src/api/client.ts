@@ -16,11 +16,10 @@ export class Client {
   }
 
   async preflight(request: RunRequest, signal?: AbortSignal): Promise<Finding[]> {
-    const answer = await this.request<{ findings: Finding[] }>(
-      'POST',
-      ['preflight'],
-      { body: request, signal }
-    );
+    const answer = await this.request<{ findings: Finding[] }>('POST', ['preflight'], {
+      body: request,
+      signal
+    });
     return answer.findings;
   }
 

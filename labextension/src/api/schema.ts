@@ -183,6 +183,13 @@ export interface paths {
          * @description After the upgrade the client sends JSON texts `{"follow": {"runs": true, "logs": [{"id": "...", "offset": 0}]}}`;
          *     each replaces the one before. The server sends JSON texts, each one `Event`. On `runs: true` it first sends every
          *     run once, then those that change. It sends `{"type": "ping"}` at least every 25 seconds.
+         *     After the first runs it sends one `slurm`, which says that the list is complete; later ones say that Slurm's
+         *     reachability changed, or that an `error` in listing the runs is over. A log (at most 8) may have an `attempt`
+         *     beside `id` and `offset`. One that is followed already goes on where it is if the message names an offset that it
+         *     has passed (the page said how far it had read while more was under way), else it begins at the offset; following
+         *     ends with the piece that is `complete`. An `error` with an `id` is about the log of that run, one
+         *     without is about a message (which then changed nothing) or about the list of runs. To a page that reads slowly
+         *     only the newest state of a run is sent.
          */
         get: operations["events"];
         put?: never;
@@ -210,7 +217,7 @@ export interface components {
             message: components["schemas"]["Text"];
         };
         Failure: {
-            /** @description `invalid` (400), `not-found` (404), `conflict` (409), `slurm-unreachable` (503), `internal` (500) */
+            /** @description `invalid` (400), `not-found` (404), `conflict` (409), `slurm-refused` (400), `slurm-unreachable` (503), `busy` (503: try again), `too-slow` (504: it may still happen), `forbidden` (403), `method-not-allowed` (405), `upgrade-required` (426), `internal` (500) */
             code: string;
             message: components["schemas"]["Text"];
             errors: components["schemas"]["FieldError"][];

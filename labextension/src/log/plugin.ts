@@ -33,7 +33,7 @@ export const logPlugin: JupyterFrontEndPlugin<void> = {
       label: trans.__('Open log'),
       isEnabled: args => typeof args.id === 'string',
       execute: async args => {
-        const id = String(args.id);
+        const id = args.id as string;
         const shown = tracker.find(widget => widget.id === widgetId(id));
         if (shown) {
           app.shell.activateById(shown.id);

@@ -24,8 +24,8 @@ export class Screen {
 
   append(text: string): void {
     const { finished, open } = this._cutter.append(text);
-    for (const line of finished) {
-      this._line(line);
+    for (let from = 0; from < finished.length;) {
+      from += this._write(finished.slice(from, from + BLOCK));
     }
     // The open line is drawn with a copy of no state: it is drawn again when it is finished.
     this._open.innerHTML = open ? newAnsi().ansi_to_html(open) : '';
@@ -53,14 +53,19 @@ export class Screen {
     this.node.replaceChildren(this._open);
   }
 
-  private _line(line: string): void {
+  /** Write as many of the lines as fit into the last block, and say how many. */
+  private _write(lines: readonly string[]): number {
     if (!this._block || Number(this._block.dataset.lines) >= BLOCK) {
       this._block = newBlock();
       this.node.insertBefore(this._block, this._open);
     }
-    this._block.insertAdjacentHTML('beforeend', `${this._ansi.ansi_to_html(line)}\n`);
-    this._block.dataset.lines = String(Number(this._block.dataset.lines) + 1);
-    this._lines += 1;
+    const written = Number(this._block.dataset.lines);
+    const fitting = lines.slice(0, BLOCK - written);
+    const html = fitting.map(line => `${this._ansi.ansi_to_html(line)}\n`);
+    this._block.insertAdjacentHTML('beforeend', html.join(''));
+    this._block.dataset.lines = String(written + fitting.length);
+    this._lines += fitting.length;
+    return fitting.length;
   }
 
   private _dropOldest(): void {

@@ -45,7 +45,6 @@ export class LogView extends Widget {
     return this._changed;
   }
 
-
   get isFollowing(): boolean {
     return this._isFollowing;
   }

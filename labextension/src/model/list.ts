@@ -22,19 +22,24 @@ export function reconnected(runs: Runs): Runs {
 export function withList(runs: Runs, list: readonly Run[]): Runs {
   const kept = runs.items.filter(run => runs.fresh.has(run.id));
   const keptIds = new Set(kept.map(run => run.id));
-  return { items: sorted([...kept, ...list.filter(run => !keptIds.has(run.id))]), fresh: runs.fresh };
+  return {
+    items: sorted([...kept, ...list.filter(run => !keptIds.has(run.id))]),
+    fresh: runs.fresh
+  };
 }
 
-/** One run is new or has changed. */
-export function withRun(runs: Runs, run: Run): Runs {
-  const at = runs.items.findIndex(item => item.id === run.id);
-  const fresh = new Set(runs.fresh).add(run.id);
-  if (at >= 0 && runs.items[at].created_at === run.created_at) {
-    const items = runs.items.slice();
-    items[at] = run;
-    return { items, fresh };
-  }
-  return { items: sorted([...runs.items.filter(item => item.id !== run.id), run]), fresh };
+/** Runs that are new or have changed; of several states of one run the last counts. */
+export function withRuns(runs: Runs, changes: readonly Run[]): Runs {
+  const changed = new Map(changes.map(run => [run.id, run]));
+  const fresh = new Set(runs.fresh);
+  changed.forEach((_, id) => fresh.add(id));
+  const items = runs.items.map(item => {
+    const run = changed.get(item.id) ?? item;
+    changed.delete(item.id);
+    return run;
+  });
+  // A run's creation does not change: only new runs ask for sorting.
+  return { items: changed.size > 0 ? sorted([...items, ...changed.values()]) : items, fresh };
 }
 
 /** One run's folder is gone. */

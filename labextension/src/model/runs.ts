@@ -19,7 +19,7 @@ import type {
   Text
 } from '../api/types';
 import type { IRunsModel } from '../tokens';
-import { NO_RUNS, reconnected, withList, withoutRun, withRun } from './list';
+import { NO_RUNS, reconnected, withList, withoutRun, withRuns } from './list';
 
 interface Follower {
   offset: number;
@@ -43,6 +43,7 @@ export class RunsModel implements IRunsModel {
   }
 
   get runs(): readonly Run[] {
+    this._takeArrived();
     return this._runs.items;
   }
 
@@ -71,7 +72,7 @@ export class RunsModel implements IRunsModel {
   }
 
   find(id: string): Run | undefined {
-    return this._runs.items.find(run => run.id === id);
+    return this.runs.find(run => run.id === id);
   }
 
   async loadSite(): Promise<Site> {
@@ -108,6 +109,7 @@ export class RunsModel implements IRunsModel {
   async refresh(): Promise<void> {
     try {
       const [list] = await Promise.all([this.client.listRuns(), this.loadSite()]);
+      this._takeArrived();
       this._runs = withList(this._runs, list.runs);
       this._slurm = list.slurm ?? this._slurm;
       this._isLoaded = true;
@@ -127,7 +129,7 @@ export class RunsModel implements IRunsModel {
   }
 
   private _take(run: Run): Run {
-    this._runs = withRun(this._runs, run);
+    this._arrived.push(run);
     this._changed.emit();
     return run;
   }
@@ -150,6 +152,7 @@ export class RunsModel implements IRunsModel {
 
   private _onStreamState(state: StreamState): void {
     if (state === 'connecting') {
+      this._takeArrived();
       this._runs = reconnected(this._runs);
       // The list also tells what the stream cannot: why it does not come up, and which runs are gone.
       void this.refresh();
@@ -161,11 +164,12 @@ export class RunsModel implements IRunsModel {
     switch (event.type) {
       case 'run':
         if (event.run) {
-          this._runs = withRun(this._runs, event.run);
+          this._arrived.push(event.run);
         }
         break;
       case 'removed':
         if (event.id) {
+          this._takeArrived();
           this._runs = withoutRun(this._runs, event.id);
         }
         break;
@@ -190,6 +194,13 @@ export class RunsModel implements IRunsModel {
     }
   }
 
+  private _takeArrived(): void {
+    if (this._arrived.length > 0) {
+      this._runs = withRuns(this._runs, this._arrived);
+      this._arrived = [];
+    }
+  }
+
   /** The first events after connecting are all runs at once: they make one change, not a thousand. */
   private _emitSoon(): void {
     if (this._emitTimer === 0) {
@@ -204,6 +215,8 @@ export class RunsModel implements IRunsModel {
   private readonly _stream: EventStream;
   private readonly _followers = new Map<string, Follower>();
   private _runs = NO_RUNS;
+  /** What the stream has told since the list was last looked at. */
+  private _arrived: Run[] = [];
   private _site: Site | null = null;
   private _siteRequest: Promise<Site> | null = null;
   private _slurm: SlurmHealth | null = null;

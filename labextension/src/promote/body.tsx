@@ -22,9 +22,15 @@ export function PromotionForm(props: { promotion: Promotion; words: Words }): Re
       promotion.changed.disconnect(redraw);
     };
   }, [promotion]);
-  const { site, form, profile } = promotion;
+  const { site, form, profile, rejections } = promotion;
+  const node = React.useRef<HTMLDivElement>(null);
+  React.useEffect(() => {
+    if (rejections > 0) {
+      focusTrouble(node.current);
+    }
+  }, [rejections]);
   return (
-    <div className="siflab-Promotion" data-siflab="promote-form">
+    <div className="siflab-Promotion" data-siflab="promote-form" ref={node}>
       <Subject promotion={promotion} words={words} />
       {!site && !promotion.failure && (
         <p className="siflab-Muted">{words.trans.__('Asking the server for the profiles…')}</p>
@@ -45,6 +51,14 @@ export function PromotionForm(props: { promotion: Promotion; words: Words }): Re
       <Trouble promotion={promotion} words={words} />
     </div>
   );
+}
+
+/** After a submission was turned down: to the first field that is to be mended, or to the message. */
+function focusTrouble(node: HTMLElement | null): void {
+  const field = node?.querySelector<HTMLElement>('[aria-invalid="true"]');
+  const trouble = node?.querySelector<HTMLElement>('[data-siflab="promote-trouble"]');
+  (field ?? trouble)?.scrollIntoView({ block: 'center' });
+  field?.focus();
 }
 
 /** What is promoted. */

@@ -24,7 +24,7 @@ export class PromotionDialog extends Dialog<void> {
     });
     this.addClass('siflab-PromotionDialog');
     this.node.dataset.siflab = 'promote-dialog';
-    promotion.changed.connect(this._show, this);
+    promotion.changed.connect(this._show);
   }
 
   /** Submit, and close only when there is a run. */
@@ -36,8 +36,6 @@ export class PromotionDialog extends Dialog<void> {
     void this.promotion.submit().then(run => {
       if (run) {
         super.resolve(index);
-      } else if (!this.promotion.isSubmitting) {
-        this._focusTrouble();
       }
     });
   }
@@ -50,7 +48,7 @@ export class PromotionDialog extends Dialog<void> {
   }
 
   override dispose(): void {
-    this.promotion.changed.disconnect(this._show, this);
+    this.promotion.changed.disconnect(this._show);
     super.dispose();
   }
 
@@ -60,7 +58,7 @@ export class PromotionDialog extends Dialog<void> {
   }
 
   /** The buttons follow the model; the focus goes to the profile once it is there. */
-  private _show(): void {
+  private readonly _show = (): void => {
     const { isSubmitting, obstacle, form } = this.promotion;
     const { trans } = this.words;
     const submit = this.node.querySelector<HTMLButtonElement>('.jp-Dialog-footer .jp-mod-accept');
@@ -81,16 +79,7 @@ export class PromotionDialog extends Dialog<void> {
         }
       });
     }
-  }
-
-  private _focusTrouble(): void {
-    requestAnimationFrame(() => {
-      const field = this.node.querySelector<HTMLElement>('[aria-invalid="true"]');
-      const trouble = this.node.querySelector<HTMLElement>('[data-siflab="promote-trouble"]');
-      (field ?? trouble)?.scrollIntoView({ block: 'nearest' });
-      field?.focus();
-    });
-  }
+  };
 
   private _hasFocused = false;
 }

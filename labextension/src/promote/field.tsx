@@ -17,10 +17,9 @@ function Labelled(
 ): React.ReactElement {
   const id = `siflab-promote-${props.name}`;
   const invalid = props.errors.length > 0;
-  const described = [
-    props.hint ? `${id}-hint` : '',
-    invalid ? `${id}-error` : ''
-  ].filter(part => part !== '');
+  const described = [props.hint ? `${id}-hint` : '', invalid ? `${id}-error` : ''].filter(
+    part => part !== ''
+  );
   return (
     <div
       className={`siflab-Field${props.wide ? ' siflab-mod-wide' : ''}`}

@@ -47,7 +47,8 @@ export function fieldsOf(profile: Profile, images: readonly Image[]): Field[] {
 
 function fieldOf(name: FieldName, range: Range, profile: Profile, images: readonly Image[]): Field {
   const preset = String(profile[name]);
-  const kind = name === 'memory' || name === 'time' ? name : name === 'image' ? 'choice' : 'integer';
+  const kind =
+    name === 'memory' || name === 'time' ? name : name === 'image' ? 'choice' : 'integer';
   const min = limitOf(kind, range.min);
   const max = limitOf(kind, range.max);
   let choices = (range.choices ?? []).map(choice => String(choice));

@@ -73,7 +73,12 @@ export function requestOf(
   path: string,
   submitKey: string
 ): RunRequest {
-  const request: RunRequest = { path, profile: form.profile, mode: 'notebook', submit_key: submitKey };
+  const request: RunRequest = {
+    path,
+    profile: form.profile,
+    mode: 'notebook',
+    submit_key: submitKey
+  };
   const name = form.name.trim();
   if (name) {
     request.name = name;

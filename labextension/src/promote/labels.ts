@@ -60,7 +60,9 @@ export function problemText(problem: Problem, words: Words): string {
     case 'not-memory':
       return trans.__('This must be an amount of memory, such as 16G or 1500M.');
     case 'not-time':
-      return trans.__('This must be a time, such as 2:00:00 (hours:minutes:seconds) or 1-00:00:00.');
+      return trans.__(
+        'This must be a time, such as 2:00:00 (hours:minutes:seconds) or 1-00:00:00.'
+      );
     case 'not-a-choice':
       return trans.__('The profile does not offer this value.');
     case 'too-small':
@@ -75,12 +77,12 @@ export function resourcesText(resources: Resources, words: Words): string {
   const { trans } = words;
   const parts: string[] = [];
   if (resources.nodes > 1) {
-    parts.push(trans._n('%1 node', '%1 nodes', resources.nodes, resources.nodes));
+    parts.push(trans._n('%1 node', '%1 nodes', resources.nodes));
   }
   if (resources.gpus > 0) {
     parts.push(`${resources.gpus} × ${resources.gpu_type ?? trans.__('GPU')}`);
   }
-  parts.push(trans._n('%1 CPU core', '%1 CPU cores', resources.cpus, resources.cpus));
+  parts.push(trans._n('%1 CPU core', '%1 CPU cores', resources.cpus));
   parts.push(formatMemory(resources.memory_mib));
   parts.push(trans.__('limit %1', duration(resources.time_seconds, words)));
   return parts.join(' · ');

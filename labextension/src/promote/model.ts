@@ -82,6 +82,10 @@ export class Promotion {
   get isSubmitting(): boolean {
     return this._isSubmitting;
   }
+  /** How often a submission was turned down, by what was typed or by the server. */
+  get rejections(): number {
+    return this._rejections;
+  }
   get run(): Run | null {
     return this._run;
   }
@@ -149,6 +153,7 @@ export class Promotion {
       return this._run;
     }
     if (this.problems.size > 0) {
+      this._rejections += 1;
       this._emit();
       return null;
     }
@@ -160,6 +165,7 @@ export class Promotion {
       this._run = await this.options.runs.submit(this._request());
     } catch (error) {
       this._fail(error);
+      this._rejections += 1;
     }
     this._isSubmitting = false;
     this._emit();
@@ -249,6 +255,7 @@ export class Promotion {
   private _failure: ApiFailure | null = null;
   private _isSubmitting = false;
   private _run: Run | null = null;
+  private _rejections = 0;
   private _timer = 0;
   private _asking: AbortController | null = null;
 }

@@ -91,7 +91,7 @@ export function Findings(props: {
   return (
     <section className="siflab-Findings" data-siflab="promote-findings">
       <h3 className="siflab-Heading">
-        {trans._n('Preflight: %1 finding', 'Preflight: %1 findings', findings.length, findings.length)}
+        {trans._n('Preflight: %1 finding', 'Preflight: %1 findings', findings.length)}
       </h3>
       <ul>
         {findings.map((finding, index) => (
@@ -117,8 +117,10 @@ function place(finding: Finding, words: Words): string {
   if (finding.cell === null || finding.cell === undefined) {
     return '';
   }
-  const cell = trans.__('cell %1', finding.cell + 1);
-  return finding.line ? ` · ${cell}, ${trans.__('line %1', finding.line)}` : ` · ${cell}`;
+  const cell = finding.cell + 1;
+  return finding.line
+    ? ` · ${trans.__('cell %1, line %2', cell, finding.line)}`
+    : ` · ${trans.__('cell %1', cell)}`;
 }
 
 /** The job script as it would be submitted. */
@@ -128,7 +130,7 @@ export function Script(props: { preview: Preview | null; words: Words }): React.
   return (
     <details className="siflab-Script" data-siflab="promote-script">
       <summary>{trans.__('The job script')}</summary>
-      <pre tabIndex={0} aria-label={trans.__('The job script')}>
+      <pre role="region" tabIndex={0} aria-label={trans.__('The job script')}>
         {preview ? preview.script : trans.__('The script appears when the fields above are right.')}
       </pre>
     </details>

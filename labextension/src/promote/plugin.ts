@@ -22,6 +22,7 @@ import { CommandIDs, IRunsModel, ISiflabClient } from '../tokens';
 import { recallForm, rememberForm } from './memory';
 import type { Form } from './form';
 import { findTarget } from './target';
+import type { Target } from './target';
 
 /** The toolbar item's name in schema/plugin.json. */
 const TOOLBAR_ITEM = 'siflab-promote';
@@ -52,6 +53,8 @@ export const promotePlugin: JupyterFrontEndPlugin<void> = {
     const sources = { tracker, documents, browsers };
     /** What was typed into a dialog that was cancelled, by the notebook's path. */
     const drafts = new Map<string, Form>();
+    /** A second click while a dialog opens or is open does nothing. */
+    let isOpen = false;
 
     app.commands.addCommand(CommandIDs.promote, {
       label: args =>
@@ -61,35 +64,44 @@ export const promotePlugin: JupyterFrontEndPlugin<void> = {
       isEnabled: args => findTarget(args, sources) !== null,
       execute: async args => {
         const target = findTarget(args, sources);
-        if (!target) {
+        if (!target || isOpen) {
           return;
         }
-        const wasSaved = await saveIfDirty(target.context, words);
-        if (wasSaved === null) {
-          return;
+        isOpen = true;
+        try {
+          await promote(target);
+        } finally {
+          isOpen = false;
         }
-        const path = app.serviceManager.contents.localPath(target.path);
-        const [{ Promotion }, { PromotionDialog }] = await Promise.all([
-          import('./model'),
-          import('./dialog')
-        ]);
-        const last = drafts.get(path) ?? (await recallForm(state));
-        const promotion = new Promotion({ client, runs, path, wasSaved, last });
-        const dialog = new PromotionDialog(promotion, words);
-        const closed = dialog.launch();
-        void promotion.load();
-        await closed;
-        if (promotion.form) {
-          drafts.set(path, promotion.form);
-        }
-        if (promotion.run && promotion.form) {
-          drafts.delete(path);
-          await rememberForm(state, promotion.form);
-          announce(promotion.run, words, app);
-        }
-        promotion.dispose();
       }
     });
+
+    const promote = async (target: Target) => {
+      const wasSaved = await saveIfDirty(target.context, words);
+      if (wasSaved === null) {
+        return;
+      }
+      const path = app.serviceManager.contents.localPath(target.path);
+      const [{ Promotion }, { PromotionDialog }] = await Promise.all([
+        import('./model'),
+        import('./dialog')
+      ]);
+      const last = drafts.get(path) ?? (await recallForm(state));
+      const promotion = new Promotion({ client, runs, path, wasSaved, last });
+      const dialog = new PromotionDialog(promotion, words);
+      const closed = dialog.launch();
+      void promotion.load();
+      await closed;
+      if (promotion.form) {
+        drafts.set(path, promotion.form);
+      }
+      if (promotion.run && promotion.form) {
+        drafts.delete(path);
+        await rememberForm(state, promotion.form);
+        announce(promotion.run, words, app);
+      }
+      promotion.dispose();
+    };
 
     // The button means the notebook that it belongs to, not whichever is current.
     toolbars?.addFactory<NotebookPanel>(

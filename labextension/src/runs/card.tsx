@@ -67,7 +67,7 @@ export const RunCard = React.memo(function RunCard(props: CardProps): React.Reac
         </div>
       )}
       {run.source_changed && (
-        <div className="siflab-Muted">
+        <div className="siflab-Run-facts">
           {trans.__('The notebook has been changed since it was promoted.')}
         </div>
       )}
@@ -120,7 +120,7 @@ function Facts(props: { run: Run; words: Words; now: Date }): React.ReactElement
     parts.push(trans.__('on %1', run.node));
   }
   if (run.attempts > 1) {
-    parts.push(trans._n('%1 attempt', '%1 attempts', run.attempts, run.attempts));
+    parts.push(trans._n('%1 attempt', '%1 attempts', run.attempts));
   }
   const time = timeText(run, words, now);
   if (time) {
@@ -143,13 +143,10 @@ function timeText(run: Run, words: Words, now: Date): string {
   if (hasEnded(run)) {
     return '';
   }
-  const waited = trans.__(
-    'waiting for %1',
-    duration(secondsBetween(run.created_at, null, now), words)
-  );
+  const waited = duration(secondsBetween(run.created_at, null, now), words);
   return run.estimated_start
-    ? `${waited}, ${trans.__('may start %1', moment(run.estimated_start, words, now))}`
-    : waited;
+    ? trans.__('waiting for %1, may start %2', waited, moment(run.estimated_start, words, now))
+    : trans.__('waiting for %1', waited);
 }
 
 function errorText(run: Run, words: Words): string {

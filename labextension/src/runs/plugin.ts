@@ -69,7 +69,7 @@ export const runsPlugin: JupyterFrontEndPlugin<void> = {
       args: { palette: true }
     });
 
-    const runOf = (args: ReadonlyPartialJSONObject) => model.find(String(args.id));
+    const runOf = (args: ReadonlyPartialJSONObject) => model.find(args.id as string);
     const add = (
       id: string,
       label: string,

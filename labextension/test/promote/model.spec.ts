@@ -1,0 +1,161 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import { ApiFailure } from '../../src/api/failure';
+import type { Finding, Preview, Run, RunRequest } from '../../src/api/types';
+import { Promotion } from '../../src/promote/model';
+import { aProfile, aRun, aSite, RESOURCES, text } from '../records';
+
+const PREVIEW: Preview = { script: '#!/bin/bash', argv: [], gpu_hours: 2, resources: RESOURCES };
+const SITE = aSite({
+  profiles: [
+    aProfile({ id: 'session-only', for_runs: false }),
+    aProfile({ id: 'gpu', allow: { cpus: { min: 1, max: 32 }, gpus: { min: 1, max: 4 } } }),
+    aProfile({ id: 'cpu' })
+  ]
+});
+
+function setUp(site = SITE) {
+  const client = {
+    preview: vi.fn<(request: RunRequest) => Promise<Preview>>(() => Promise.resolve(PREVIEW)),
+    preflight: vi.fn<(request: RunRequest) => Promise<Finding[]>>(() => Promise.resolve([]))
+  };
+  const runs = {
+    loadSite: vi.fn(() => Promise.resolve(site)),
+    submit: vi.fn<(request: RunRequest) => Promise<Run>>(() => Promise.resolve(aRun()))
+  };
+  const promotion = new Promotion({ client, runs, path: 'a.ipynb', wasSaved: false, last: null });
+  return { client, runs, promotion };
+}
+
+const REFUSAL = new ApiFailure('invalid', text('not valid'), [
+  { field: 'gpus', code: 'too-many-gpus', message: text('too many') }
+]);
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('a promotion', () => {
+  it('offers the profiles for runs and asks for a preview and the preflight at once', async () => {
+    const { client, promotion } = setUp();
+    await promotion.load();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(promotion.profiles.map(profile => profile.id)).toEqual(['gpu', 'cpu']);
+    expect(promotion.preview).toEqual(PREVIEW);
+    expect(promotion.findings).toEqual([]);
+    expect(client.preview).toHaveBeenCalledTimes(1);
+  });
+
+  it('asks once for what is typed in a row, and not at all for what is wrong', async () => {
+    const { client, promotion } = setUp();
+    await promotion.load();
+    await vi.advanceTimersByTimeAsync(0);
+    promotion.setValue('cpus', '1');
+    promotion.setValue('cpus', '12');
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(client.preview).toHaveBeenCalledTimes(2);
+    expect(client.preview.mock.lastCall?.[0]).toMatchObject({ cpus: 12 });
+    promotion.setValue('cpus', '129');
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(client.preview).toHaveBeenCalledTimes(2);
+    expect(promotion.isPreviewing).toBe(false);
+  });
+
+  it('lets no late answer overwrite a younger one', async () => {
+    const { client, promotion } = setUp();
+    await promotion.load();
+    await vi.advanceTimersByTimeAsync(0);
+    let answerLate: (preview: Preview) => void = () => undefined;
+    client.preview.mockImplementationOnce(() => new Promise(resolve => (answerLate = resolve)));
+    promotion.setValue('cpus', '8');
+    await vi.advanceTimersByTimeAsync(400);
+    promotion.setValue('cpus', '9');
+    await vi.advanceTimersByTimeAsync(400);
+    answerLate({ ...PREVIEW, script: 'late' });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(promotion.preview?.script).toBe('#!/bin/bash');
+  });
+
+  it('runs the preflight again only when profile or image change', async () => {
+    const { client, promotion } = setUp();
+    await promotion.load();
+    await vi.advanceTimersByTimeAsync(0);
+    promotion.setValue('cpus', '8');
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(client.preflight).toHaveBeenCalledTimes(1);
+    promotion.setProfile('cpu');
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(client.preflight).toHaveBeenCalledTimes(2);
+  });
+
+  it('submits once for a double click, with one key', async () => {
+    const { runs, promotion } = setUp();
+    await promotion.load();
+    const [run, second] = await Promise.all([promotion.submit(), promotion.submit()]);
+    expect(run?.id).toBe('r1');
+    expect(second).toBeNull();
+    await promotion.submit();
+    expect(runs.submit).toHaveBeenCalledTimes(1);
+    expect(runs.submit.mock.lastCall?.[0].submit_key).toBe(promotion.submitKey);
+  });
+
+  it('keeps what was typed when it is refused, and may be sent again with the same key', async () => {
+    const { runs, promotion } = setUp();
+    await promotion.load();
+    promotion.setValue('gpus', '4');
+    promotion.setName('night');
+    runs.submit.mockRejectedValueOnce(REFUSAL);
+    expect(await promotion.submit()).toBeNull();
+    expect(promotion.errors).toEqual(REFUSAL.errors);
+    expect(promotion.rejections).toBe(1);
+    expect(promotion.form).toMatchObject({ values: { gpus: '4' }, name: 'night' });
+    promotion.setValue('gpus', '2');
+    expect(promotion.errors).toEqual([]);
+    expect(await promotion.submit()).not.toBeNull();
+    const keys = runs.submit.mock.calls.map(([request]) => request.submit_key);
+    expect(new Set(keys).size).toBe(1);
+  });
+
+  it('sends nothing while a field is wrong', async () => {
+    const { runs, promotion } = setUp();
+    await promotion.load();
+    promotion.setValue('cpus', 'many');
+    expect(await promotion.submit()).toBeNull();
+    expect(runs.submit).not.toHaveBeenCalled();
+    expect(promotion.rejections).toBe(1);
+  });
+
+  it('shows the errors of the preview at their fields', async () => {
+    const { client, promotion } = setUp();
+    client.preview.mockRejectedValue(REFUSAL);
+    await promotion.load();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(promotion.errors).toEqual(REFUSAL.errors);
+    expect(promotion.preview).toBeNull();
+  });
+
+  it.each([
+    ['version', aSite({ api_version: '2' })],
+    ['no-slurm', aSite({ can_submit: false })],
+    ['no-profiles', aSite({ profiles: [aProfile({ for_runs: false })] })]
+  ])('says the obstacle %s and submits nothing', async (obstacle, site) => {
+    const { runs, promotion } = setUp(site);
+    await promotion.load();
+    expect(promotion.obstacle).toBe(obstacle);
+    expect(await promotion.submit()).toBeNull();
+    expect(runs.submit).not.toHaveBeenCalled();
+  });
+
+  it('can be loaded again after the server did not answer', async () => {
+    const { runs, promotion } = setUp();
+    runs.loadSite.mockRejectedValueOnce(new ApiFailure('no-answer', text('no answer')));
+    await promotion.load();
+    expect(promotion.failure?.code).toBe('no-answer');
+    await promotion.load();
+    expect(promotion.failure).toBeNull();
+    expect(promotion.form?.profile).toBe('gpu');
+  });
+});
