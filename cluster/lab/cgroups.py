@@ -1,0 +1,54 @@
+"""cgroup v1: can Slurm use it here, and what its nodes leave behind in it."""
+
+import os
+import time
+from pathlib import Path
+
+from cluster.lab.settings import Settings
+
+ROOT = Path("/sys/fs/cgroup")
+NEEDED = ("freezer", "memory", "devices", "cpuacct")
+
+
+def usable() -> bool:
+    """Whether all controllers that Slurm's plugin wants are mounted as v1, and let us make a group."""
+    for controller in NEEDED:
+        probe = ROOT / controller / f"siflab-probe{os.getpid()}"
+        try:
+            probe.mkdir()
+            probe.rmdir()
+        except OSError:
+            return False
+    return True
+
+
+def of_nodes(settings: Settings) -> list[Path]:
+    """The top groups of this cluster's nodes; slurmd names them ``slurm_<node>`` when a host has several slurmd."""
+    return [group for node in settings.nodes for group in ROOT.glob(f"*/slurm_{node.name}") if group.is_dir()]
+
+
+def processes(node: str) -> list[int]:
+    """All that Slurm has put into jobs on that node."""
+    found = []
+    for listing in (ROOT / "freezer" / f"slurm_{node}").rglob("cgroup.procs"):
+        try:
+            found += [int(word) for word in listing.read_text().split()]
+        except OSError:
+            continue
+    return found
+
+
+def remove(settings: Settings, seconds: float = 3) -> list[Path]:
+    """Remove the nodes' groups, the deepest first; a group whose last process has just been killed takes a moment."""
+    deadline = time.monotonic() + seconds
+    while True:
+        for top in of_nodes(settings):
+            for folder, _, _ in os.walk(top, topdown=False):
+                try:
+                    Path(folder).rmdir()
+                except OSError:
+                    continue
+        left = of_nodes(settings)
+        if not left or time.monotonic() > deadline:
+            return left
+        time.sleep(0.05)
