@@ -26,7 +26,7 @@ from .signals import INTERRUPT_WAIT
 
 TICK = 0.1
 SYNC = 2.0
-SOCKETS_CONNECTED = 2.0
+SOCKETS_CONNECTED = 1.0
 """Seconds after the kernel's first answer in which every socket has found its path (ZeroMQ tries each 0.1 s)."""
 SHUTDOWN_WAIT = 30.0
 """Seconds for what the notebook registered with atexit, such as an upload of metrics."""
@@ -145,7 +145,7 @@ class Execution:
                 attempt.outputs.settle()
                 return failed(attempt.notebook["cells"][index], index, number, error.ename, error.evalue)
             if isinstance(error, NotebookExit):
-                return exited(index, number)
+                return exited(index, number) if number < len(attempt.numbers) else COMPLETED
             if isinstance(error, CellTimeoutError):
                 return timed_out(index, number, attempt.request["cell_timeout"])
         if isinstance(error, DeadKernelError):

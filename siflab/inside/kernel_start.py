@@ -5,6 +5,7 @@ It must not name, import or print anything that the notebook could see.
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 import sys
@@ -40,6 +41,8 @@ SIGNALS = [n for n in (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2) if signal
 for each in SIGNALS:
     signal.signal(each, ignore)
 os.register_at_fork(after_in_child=as_before)
+if sys.__stderr__ is not None:
+    faulthandler.enable(sys.__stderr__)  # where native code crashed, in logs/kernel.log
 for stream in (sys.stdout, sys.stderr):
     if hasattr(stream, "flush_interval"):
         stream.flush_interval = FLUSH_SECONDS

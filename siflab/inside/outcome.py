@@ -34,7 +34,7 @@ def failed(cell: dict[str, Any], index: int, number: int, ename: str, evalue: st
     traceback = ANSI.sub("", "\n".join(error.get("traceback", [])))
     line = line_of_error(traceback, cell.get("execution_count"))
     where_en, where_zh = (f", line {line}", f"第 {line} 行") if line else ("", "")
-    short = ANSI.sub("", evalue).strip().partition("\n")[0][:300]
+    short = ANSI.sub("", evalue).strip().partition("\n")[0][:300].rstrip(".")
     message = words(f"Cell {number}{where_en}: {ename}: {short}", f"第 {number} 个单元格{where_zh}:{ename}: {short}")
     if ename == "StdinNotImplementedError":
         message = words(
