@@ -23,6 +23,13 @@ export namespace CommandIDs {
 /** The id of the plugin whose schema holds all settings, menus and toolbar items. */
 export const SETTINGS_PLUGIN = 'siflab:plugin';
 
+/** Who receives a log that is followed. */
+export interface LogFollower {
+  receive: (piece: LogPiece) => void;
+  /** The log cannot be read; it is tried on. */
+  complain: (message: Text) => void;
+}
+
 /** What a page knows of the user's runs, without any view. */
 export interface IRunsModel {
   /** Something below has changed. */
@@ -47,7 +54,7 @@ export interface IRunsModel {
   /** Keep the runs live until the returned object is disposed. */
   watch(): IDisposable;
   /** Receive a log's growth from a byte offset until the returned object is disposed. One follower a run. */
-  followLog(id: string, offset: number, receive: (piece: LogPiece) => void): IDisposable;
+  followLog(id: string, offset: number, to: LogFollower): IDisposable;
   /** Ask for the whole list again; a failure is left in `failure`. */
   refresh(): Promise<void>;
   /** Throws `ApiFailure`. */

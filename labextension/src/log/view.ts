@@ -83,7 +83,10 @@ export class LogView extends Widget {
       this._receive(piece);
       if (!piece.complete) {
         const { id, model } = this.options;
-        this._following = model.followLog(id, this._end, next => this._receive(next));
+        this._following = model.followLog(id, this._end, {
+          receive: next => this._receive(next),
+          complain: message => this._say(this.options.words.say(message))
+        });
       }
     } catch (error) {
       this._say(this.options.words.say(asFailure(error).text));

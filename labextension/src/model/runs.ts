@@ -8,22 +8,12 @@ import type { Client } from '../api/client';
 import type { ApiFailure } from '../api/failure';
 import { EventStream } from '../api/stream';
 import type { StreamState } from '../api/stream';
-import type {
-  Event,
-  Follow,
-  LogPiece,
-  Run,
-  RunRequest,
-  Site,
-  SlurmHealth,
-  Text
-} from '../api/types';
-import type { IRunsModel } from '../tokens';
+import type { Event, Follow, Run, RunRequest, Site, SlurmHealth, Text } from '../api/types';
+import type { IRunsModel, LogFollower } from '../tokens';
 import { NO_RUNS, reconnected, withList, withoutRun, withRuns } from './list';
 
-interface Follower {
+interface Follower extends LogFollower {
   offset: number;
-  receive: (piece: LogPiece) => void;
 }
 
 /** What a page knows of the user's runs. It listens to the server only while somebody looks. */
@@ -94,8 +84,8 @@ export class RunsModel implements IRunsModel {
     });
   }
 
-  followLog(id: string, offset: number, receive: (piece: LogPiece) => void): IDisposable {
-    const follower = { offset, receive };
+  followLog(id: string, offset: number, to: LogFollower): IDisposable {
+    const follower = { ...to, offset };
     this._followers.set(id, follower);
     this._listen();
     return new DisposableDelegate(() => {
@@ -175,8 +165,14 @@ export class RunsModel implements IRunsModel {
         break;
       case 'slurm':
         this._slurm = event.slurm ?? null;
+        // The contract: it also says that an error in listing the runs is over.
+        this._complaint = null;
         break;
       case 'error':
+        if (event.id) {
+          this._followers.get(event.id)?.complain(event.message ?? { en: '', zh: '' });
+          return;
+        }
         this._complaint = event.message ?? null;
         break;
       case 'log':

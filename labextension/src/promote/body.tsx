@@ -100,7 +100,9 @@ function Choices(props: {
   const { promotion, form, profile, site, words } = props;
   const { trans } = words;
   const errorsAt = (name: string) =>
-    promotion.errors.filter(error => error.field === name).map(error => words.say(error.message));
+    distinct(
+      promotion.errors.filter(error => error.field === name).map(error => words.say(error.message))
+    );
   return (
     <div className="siflab-Choices">
       <SelectField
@@ -221,7 +223,7 @@ function Trouble(props: { promotion: Promotion; words: Words }): React.ReactElem
   const { failure } = promotion;
   // The general sentence is left out when every error stands at its field.
   const general = failure && (failure.errors.length === 0 ? [words.say(failure.text)] : []);
-  const texts = [...(general ?? []), ...elsewhere.map(error => words.say(error.message))];
+  const texts = distinct([...(general ?? []), ...elsewhere.map(error => words.say(error.message))]);
   return (
     <div role="alert" data-siflab="promote-trouble">
       {texts.map(text => (
@@ -240,4 +242,9 @@ function Trouble(props: { promotion: Promotion; words: Words }): React.ReactElem
       )}
     </div>
   );
+}
+
+/** The preview and the submission may say the same; a person reads it once. */
+function distinct(texts: readonly string[]): string[] {
+  return [...new Set(texts)];
 }

@@ -53,9 +53,33 @@ export class PromotionDialog extends Dialog<void> {
   }
 
   protected override onAfterAttach(msg: Message): void {
+    // Before Lab's own listener, which knows only what could be focused when the dialog was empty.
+    this.node.addEventListener('keydown', this._onTab, true);
     super.onAfterAttach(msg);
     this._show();
   }
+
+  protected override onAfterDetach(msg: Message): void {
+    this.node.removeEventListener('keydown', this._onTab, true);
+    super.onAfterDetach(msg);
+  }
+
+  /** The focus goes round within the dialog, both ways. */
+  private readonly _onTab = (event: KeyboardEvent): void => {
+    if (event.key !== 'Tab') {
+      return;
+    }
+    const stops = Array.from(
+      this.node.querySelectorAll<HTMLElement>('button, select, input, summary, [tabindex="0"]')
+    ).filter(stop => stop.offsetParent !== null && !stop.matches(':disabled'));
+    const [first, last] = [stops[0], stops[stops.length - 1]];
+    const [from, to] = event.shiftKey ? [first, last] : [last, first];
+    if (document.activeElement === from) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      to.focus();
+    }
+  };
 
   /** The buttons follow the model; the focus goes to the profile once it is there. */
   private readonly _show = (): void => {
@@ -63,7 +87,8 @@ export class PromotionDialog extends Dialog<void> {
     const { trans } = this.words;
     const submit = this.node.querySelector<HTMLButtonElement>('.jp-Dialog-footer .jp-mod-accept');
     if (submit) {
-      submit.disabled = isSubmitting || obstacle !== null || form === null;
+      // Not `disabled`: that would take the focus away, and with it Escape and Tab.
+      submit.setAttribute('aria-disabled', String(isSubmitting || obstacle !== null || !form));
       submit.dataset.siflab = 'promote-submit';
       const label = submit.querySelector('.jp-Dialog-buttonLabel');
       const text = isSubmitting ? trans.__('Submitting…') : trans.__('Submit');

@@ -1,7 +1,6 @@
 import type { ISignal } from '@lumino/signaling';
 import { Signal } from '@lumino/signaling';
 
-import { asFailure } from '../api/client';
 import type { Client } from '../api/client';
 import type { ApiFailure } from '../api/failure';
 import type { FieldError, Finding, Preview, Profile, Run, Site } from '../api/types';
@@ -11,6 +10,8 @@ import type { Field, FieldName, Problem } from './fields';
 import { fieldsOf } from './fields';
 import type { Form } from './form';
 import { firstForm, newSubmitKey, problemsOf, requestOf, withProfile, withValue } from './form';
+import { refusalOf, withoutField } from './refusal';
+import type { Refusal } from './refusal';
 
 /** How long nothing must have been typed before the server is asked, in milliseconds. */
 const PREVIEW_DELAY = 350;
@@ -64,7 +65,7 @@ export class Promotion {
   }
   /** What the server says is wrong, at its fields; a field's errors go when the field is changed. */
   get errors(): readonly FieldError[] {
-    return this._errors;
+    return [...(this._refusal?.errors ?? []), ...(this._objection?.errors ?? [])];
   }
   get preview(): Preview | null {
     return this._preview;
@@ -77,7 +78,7 @@ export class Promotion {
   }
   /** Why loading, the preview or the submission failed as a whole. */
   get failure(): ApiFailure | null {
-    return this._failure;
+    return (this._refusal ?? this._objection)?.failure ?? null;
   }
   get isSubmitting(): boolean {
     return this._isSubmitting;
@@ -105,12 +106,12 @@ export class Promotion {
   }
 
   async load(): Promise<void> {
-    this._failure = null;
+    this._objection = null;
     this._emit();
     try {
       this._site = await this.options.runs.loadSite();
     } catch (error) {
-      this._failure = asFailure(error);
+      this._objection = refusalOf(error);
       this._emit();
       return;
     }
@@ -126,7 +127,7 @@ export class Promotion {
     const profile = this.profiles.find(item => item.id === id);
     if (this._form && profile && this._site) {
       this._form = withProfile(this._form, profile, this._site.images);
-      this._errors = [];
+      this._refusal = null;
       this._ask(0);
     }
   }
@@ -134,16 +135,14 @@ export class Promotion {
   setValue(field: FieldName, value: string): void {
     if (this._form) {
       this._form = withValue(this._form, field, value);
-      this._errors = this._errors.filter(error => error.field !== field);
-      this._ask(PREVIEW_DELAY);
+      this._mended(field);
     }
   }
 
   setName(name: string): void {
     if (this._form) {
       this._form = { ...this._form, name };
-      this._errors = this._errors.filter(error => error.field !== 'name');
-      this._ask(PREVIEW_DELAY);
+      this._mended('name');
     }
   }
 
@@ -157,24 +156,27 @@ export class Promotion {
       this._emit();
       return null;
     }
+    this._stopAsking();
     this._isSubmitting = true;
-    this._failure = null;
-    this._errors = [];
+    this._refusal = null;
     this._emit();
     try {
       this._run = await this.options.runs.submit(this._request());
     } catch (error) {
-      this._fail(error);
+      this._refusal = refusalOf(error);
       this._rejections += 1;
     }
     this._isSubmitting = false;
-    this._emit();
+    if (this._run) {
+      this._emit();
+    } else {
+      this._ask(0);
+    }
     return this._run;
   }
 
   dispose(): void {
-    window.clearTimeout(this._timer);
-    this._asking?.abort();
+    this._stopAsking();
     Signal.clearData(this);
   }
 
@@ -184,8 +186,7 @@ export class Promotion {
 
   /** Ask for a preview, and for the preflight when what it depends on has changed, after a pause. */
   private _ask(delay: number): void {
-    window.clearTimeout(this._timer);
-    this._asking?.abort();
+    this._stopAsking();
     this._isPreviewing = this.problems.size === 0;
     this._emit();
     if (this._isPreviewing) {
@@ -204,13 +205,12 @@ export class Promotion {
       const preview = await this.options.client.preview(request, asking.signal);
       if (!asking.signal.aborted) {
         this._preview = preview;
-        this._errors = [];
-        this._failure = null;
+        this._objection = null;
       }
     } catch (error) {
       if (!asking.signal.aborted) {
         this._preview = null;
-        this._fail(error);
+        this._objection = refusalOf(error);
       }
     }
     if (!asking.signal.aborted) {
@@ -233,11 +233,16 @@ export class Promotion {
     }
   }
 
-  /** Errors at fields that are shown stand there; the rest stand as a whole. */
-  private _fail(error: unknown): void {
-    const failure = asFailure(error);
-    this._errors = failure.errors;
-    this._failure = failure;
+  private _mended(field: string): void {
+    this._refusal = withoutField(this._refusal, field);
+    this._objection = withoutField(this._objection, field);
+    this._ask(PREVIEW_DELAY);
+  }
+
+  private _stopAsking(): void {
+    window.clearTimeout(this._timer);
+    this._asking?.abort();
+    this._isPreviewing = false;
   }
 
   private _emit(): void {
@@ -247,12 +252,14 @@ export class Promotion {
   private readonly _changed = new Signal<this, void>(this);
   private _form: Form | null;
   private _site: Site | null = null;
-  private _errors: readonly FieldError[] = [];
   private _preview: Preview | null = null;
   private _isPreviewing = false;
   private _findings: readonly Finding[] | null = null;
   private _checked: string | null = null;
-  private _failure: ApiFailure | null = null;
+  /** Why the last submission failed. */
+  private _refusal: Refusal | null = null;
+  /** What the server has against what is chosen at present, or why it could not be asked. */
+  private _objection: Refusal | null = null;
   private _isSubmitting = false;
   private _run: Run | null = null;
   private _rejections = 0;

@@ -92,7 +92,7 @@ export function RunsView(props: PanelOptions & { highlighted: string | null }): 
   const [opened] = React.useState(now);
   return (
     <>
-      <header className="siflab-RunsPanel-head">
+      <div className="siflab-RunsPanel-head">
         <h2>{trans.__('Runs')}</h2>
         <Liveness model={model} words={words} />
         <button
@@ -105,7 +105,7 @@ export function RunsView(props: PanelOptions & { highlighted: string | null }): 
         >
           <refreshIcon.react tag="span" />
         </button>
-      </header>
+      </div>
       <Notices model={model} words={words} />
       {model.isLoaded && model.runs.length === 0 && <Empty words={words} />}
       {!model.isLoaded && !model.failure && (

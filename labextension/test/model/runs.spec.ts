@@ -27,6 +27,8 @@ const piece = (offset: number, log: string): LogPiece => ({
   complete: false
 });
 
+const DEAF = { receive: () => undefined, complain: () => undefined };
+
 beforeEach(() => {
   vi.useFakeTimers();
   FakeSocket.opened = [];
@@ -46,7 +48,7 @@ describe('the model of the runs', () => {
     const { model } = setUp();
     const first = model.watch();
     const second = model.watch();
-    const log = model.followLog('r1', 0, () => undefined);
+    const log = model.followLog('r1', 0, DEAF);
     FakeSocket.last.accept();
     expect(FakeSocket.opened).toHaveLength(1);
     first.dispose();
@@ -94,18 +96,34 @@ describe('the model of the runs', () => {
   it('goes on with a log where it was after the connection broke', async () => {
     const { model } = setUp();
     const received: string[] = [];
-    const follower = model.followLog('r1', 100, next => received.push(next.text));
+    const follower = model.followLog('r1', 100, {
+      receive: next => received.push(next.text),
+      complain: message => received.push(`! ${message.en}`)
+    });
     FakeSocket.last.accept();
     FakeSocket.last.say({ type: 'log', id: 'r1', log: piece(100, 'hello') });
     FakeSocket.last.say({ type: 'log', id: 'other', log: piece(0, 'not mine') });
+    FakeSocket.last.say({ type: 'error', id: 'r1', message: text('unreadable') });
     FakeSocket.last.break();
     await vi.advanceTimersByTimeAsync(1000);
     FakeSocket.last.accept();
-    expect(received).toEqual(['hello']);
+    expect(received).toEqual(['hello', '! unreadable']);
+    expect(model.complaint).toBeNull();
     expect(FakeSocket.last.sent[0]).toEqual({
       follow: { runs: false, logs: [{ id: 'r1', offset: 105 }] }
     });
     follower.dispose();
+  });
+
+  it('holds an error of the stream until Slurm is said to be there', () => {
+    const { model } = setUp();
+    const watch = model.watch();
+    FakeSocket.last.accept();
+    FakeSocket.last.say({ type: 'error', message: text('the run folders cannot be read') });
+    expect(model.complaint?.en).toBe('the run folders cannot be read');
+    FakeSocket.last.say({ type: 'slurm', slurm: { reachable: true } });
+    expect(model.complaint).toBeNull();
+    watch.dispose();
   });
 
   it('keeps the last list and says why no new one came', async () => {
