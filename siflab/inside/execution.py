@@ -30,7 +30,7 @@ SOCKETS_CONNECTED = 1.0
 """Seconds after the kernel's first answer in which every socket has found its path (ZeroMQ tries each 0.1 s)."""
 SHUTDOWN_WAIT = 30.0
 """Seconds for what the notebook registered with atexit, such as an upload of metrics."""
-SHUTDOWN_WAIT_WHEN_STOPPED = 3.0
+SHUTDOWN_WAIT_WHEN_STOPPED = 2.0
 PR_SET_PDEATHSIG = 1
 OOM_SCORE_ADJ = "500"
 """When memory runs out, the kernel is to die, not the runner that can tell (proc(5), oom_score_adj)."""

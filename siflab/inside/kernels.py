@@ -56,9 +56,10 @@ class SocketFolder:
 
     def __init__(self) -> None:
         self.path: Path | None = None
+        # with /siflab-kernel-xxxxxxxx/k-ipc-5 behind it
         for parent in (os.environ.get("TMPDIR"), "/tmp", os.environ.get("XDG_RUNTIME_DIR"), "/dev/shm"):
-            if parent and os.access(parent, os.W_OK | os.X_OK) and len(os.fsencode(parent)) < SOCKET_PATH_LIMIT - 30:
-                self.path = Path(tempfile.mkdtemp(prefix="siflab-", dir=parent))  # + /siflab-xxxxxxxx/k-ipc-5
+            if parent and os.access(parent, os.W_OK | os.X_OK) and len(os.fsencode(parent)) < SOCKET_PATH_LIMIT - 40:
+                self.path = Path(tempfile.mkdtemp(prefix="siflab-kernel-", dir=parent))
                 return
 
     def configure(self, manager: Any) -> None:

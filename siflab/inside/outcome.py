@@ -127,6 +127,14 @@ def disk_failure(error: OSError, path: str) -> Words:
     )
 
 
+def journal_incomplete(error: OSError, lost: int) -> Words:
+    """The notebook is whole, but had the run been killed, its recovery would not have been."""
+    return words(
+        f"{lost} outputs could not be written to outputs.jsonl ({error.strerror or error}); output.ipynb has them.",
+        f"有 {lost} 条输出未能写入 outputs.jsonl({error.strerror or error}),但 output.ipynb 中是完整的。",
+    )
+
+
 def unsaved(outcome: Outcome, error: OSError) -> tuple[Outcome, list[Words]]:
     """The output notebook lacks its end: a success becomes a failure, a failure keeps its reason and gets a
     warning."""

@@ -10,8 +10,8 @@ from typing import Any
 from .attempt import AttemptFolder, now
 
 
-def record(**values: Any) -> dict[str, Any]:
-    """Append one line to the attempt's metrics.jsonl and return it; outside of a run nothing is written.
+def record(**values: Any) -> None:
+    """Append one line to the attempt's metrics.jsonl; outside of a run nothing is written.
 
     A value is a number, text, truth value or None, or has an ``item()`` that gives one (a tensor or array of one
     element). Raises TypeError for another, naming it."""
@@ -28,7 +28,6 @@ def record(**values: Any) -> dict[str, Any]:
             os.write(descriptor, data)  # one write, so that lines of several processes do not mix
         finally:
             os.close(descriptor)
-    return line
 
 
 def current_attempt() -> AttemptFolder | None:

@@ -11,7 +11,7 @@ from .attempt import AttemptFolder, now, read_json
 from .journal import VERSION, Journal
 from .logs import KernelLog, RunLog
 from .notebook import BadNotebook, Notebook, blank, close_states, code_numbers, count_ended, read_notebook
-from .outcome import Outcome, bounded, disk_failure, internal, unsaved, words
+from .outcome import Outcome, bounded, disk_failure, internal, journal_incomplete, unsaved, words
 from .outputs import Outputs
 from .progress import ProgressWriter
 from .result import EXIT_CODES, Result, Words, write_result
@@ -66,7 +66,7 @@ class Attempt:
         if not self.saver.save_last() and self.saver.error is not None:
             outcome, warnings = unsaved(outcome, self.saver.error)
         elif self.journal.lost and self.journal.error is not None:
-            warnings = [disk_failure(self.journal.error, "outputs.jsonl")]
+            warnings = [journal_incomplete(self.journal.error, self.journal.lost)]
         self.journal.mark("end", status=outcome.status)
         return outcome, warnings
 
@@ -87,7 +87,7 @@ def run_attempt(folder: AttemptFolder, stop: StopRequest) -> int:
             return EXIT_CODES["internal"]
         attempt = _begin(folder, stop)
     except (BadNotebook, OSError) as error:
-        return _conclude(folder, _not_begun(error), [], started_at, None)
+        return _conclude(folder, _not_begun(folder, error), [], started_at, None)
     print(f"siflab: run {attempt.request.get('id')}, attempt {folder.number}: {len(attempt.numbers)} cells", flush=True)
     try:
         outcome, warnings = _execute(attempt)
@@ -126,9 +126,9 @@ def _execute(attempt: Attempt) -> tuple[Outcome, list[Words]]:
     return asyncio.run(Execution(attempt).run())
 
 
-def _not_begun(error: Exception) -> Outcome:
+def _not_begun(folder: AttemptFolder, error: Exception) -> Outcome:
     if isinstance(error, OSError):
-        path = Path(str(error.filename or "the attempt's folder")).name
+        path = Path(str(error.filename or folder.output)).name
         return internal("CannotWrite", str(error), disk_failure(error, path))
     return internal("BadNotebook", str(error), words(f"Nothing was run: {error}.", f"没有运行:{error}。"))
 

@@ -7,10 +7,10 @@ import asyncio
 import signal
 from types import FrameType
 
-GRACE = {signal.SIGTERM: 10.0, signal.SIGINT: 10.0, signal.SIGHUP: 10.0, signal.SIGUSR1: 45.0, signal.SIGUSR2: 45.0}
+GRACE = {signal.SIGTERM: 4.0, signal.SIGINT: 4.0, signal.SIGHUP: 4.0, signal.SIGUSR1: 45.0, signal.SIGUSR2: 45.0}
 """Seconds that a cell gets to end by itself, if the notebook asks `checkpoint.stop_requested`; else it is interrupted
 at once. SIGKILL follows a scancel after slurm.conf's KillWait, 30 s by default; a warning comes earlier."""
-INTERRUPT_WAIT = 5.0
+INTERRUPT_WAIT = 3.0
 """Seconds that an interrupted cell gets to end."""
 
 

@@ -109,4 +109,4 @@ class Widgets:
                 }
                 if comm_id in self._buffers:
                     state[comm_id]["buffers"] = list(self._buffers[comm_id].values())
-        return {MIME_TYPE: {"state": state, "version_major": 2, "version_minor": 0}} if state else None
+        return {MIME_TYPE: {"state": state, "version_major": 2, "version_minor": 0}} if self._state else None

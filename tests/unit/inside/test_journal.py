@@ -1,0 +1,62 @@
+"""The journal: what was written is read, and a torn line costs no other."""
+
+import errno
+import os
+
+import pytest
+
+from siflab.inside import journal as journal_module
+from siflab.inside.journal import Journal, read_journal
+
+TEXTS = ["plain", "训练", "\x1b[31mred\x1b[0m", "a\r\nb\u2028c", "half a pair: \ud83d", "\0", "a" * 100_000]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "outputs.jsonl"
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda t: ascii(t)[:20])
+def test_a_record_comes_back_as_it_was(path, text):
+    record = {"type": "stream", "cell": 0, "at": "now", "parent": "p", "content": {"text": text}}
+    journal = Journal(path)
+    journal.append(record)
+    journal.close()
+    assert list(read_journal(path)) == [record]
+
+
+@pytest.mark.parametrize("cut", [1, 2, 10, 30])
+def test_a_torn_last_line_is_left_out(path, cut):
+    journal = Journal(path)
+    first = journal.mark("start", 0)
+    journal.mark("done", 0, status="done")
+    journal.close()
+    os.truncate(path, path.stat().st_size - 1 - cut)
+    assert list(read_journal(path)) == [first, None]
+
+
+@pytest.mark.parametrize("line", [b"", b"\n", b"null\n", b"[1]\n", b'{"no": "type"}\n', b"\xff\xfe\n", b"{"])
+def test_a_line_that_is_no_record_is_none(path, line):
+    path.write_bytes(b'{"type": "@begin"}\n' + line)
+    records = list(read_journal(path))
+    assert records[0] == {"type": "@begin"} and set(records[1:]) <= {None}
+
+
+def test_after_a_full_disk_the_next_record_is_whole_again(path, monkeypatch):
+    journal = Journal(path)
+    whole = journal_module.write_all
+
+    def full(descriptor, data):
+        os.write(descriptor, data[:7])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(journal_module, "write_all", full)
+    journal.mark("start", 0)
+    monkeypatch.setattr(journal_module, "write_all", whole)
+    last = journal.mark("done", 0, status="done")
+    assert (journal.lost, journal.error.errno) == (1, errno.ENOSPC)
+    assert list(read_journal(path)) == [None, last]
+
+
+def test_an_absent_journal_has_no_records(path):
+    assert list(read_journal(path)) == []
