@@ -1,0 +1,8 @@
+"""The Hub side of Siflab: the spawner, and the Hub's routes for the sessions' jobs."""
+
+from siflab_spawner.claim_handlers import register
+from siflab_spawner.spawner import SingularitySlurmSpawner
+
+register()
+
+__all__ = ["SingularitySlurmSpawner"]

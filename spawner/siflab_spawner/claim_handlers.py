@@ -1,0 +1,125 @@
+"""The Hub's routes for a session's job: ``/hub/api/siflab/claim``, ``ready`` and ``failed``.
+
+They know no cookie and no token: the code in the body is the credential, so there is no XSRF to check. Whatever is
+wrong with a request, the answer does not say whether such a user exists.
+"""
+
+import json
+from typing import Any
+
+from jupyterhub.apihandlers import APIHandler, default_handlers
+from jupyterhub.utils import safe_log
+from tornado import web
+
+from siflab.text import Text
+from siflab_spawner import adoption, claim
+from siflab_spawner.claim_body import read_body
+from siflab_spawner.spawner import SingularitySlurmSpawner, innermost
+
+PATH = "/api/siflab"
+
+
+class _JobHandler(APIHandler):
+    """What the three have in common."""
+
+    kind: Any = ""
+
+    def check_xsrf_cookie(self) -> None:
+        return None
+
+    async def get_current_user(self) -> None:
+        self._jupyterhub_user = None
+        return None
+
+    async def post(self) -> None:
+        self.set_header("Cache-Control", "no-store")
+        try:
+            body = read_body(self.kind, self.request.body)
+        except ValueError as error:
+            self.log.warning("siflab: %s from %s refused: %s", self.kind, self.request.remote_ip, error)
+            self._answer(400, Text(f"bad request: {error}", f"请求有误：{error}"))
+            return
+        try:
+            await self.act(self._spawner(body.user, body.server, body.code), body)
+        except claim.Refused as refused:
+            self.log.warning(
+                "siflab: %s of %s for %s from %s refused: %s",
+                self.kind,
+                safe_log(body.user),
+                safe_log(body.server),
+                self.request.remote_ip,
+                refused,
+            )
+            self._answer(403, refused.message)
+        except claim.NotYet as not_yet:
+            self.log.debug("siflab: %s of %s: not yet: %s", self.kind, safe_log(body.user), not_yet)
+            self._answer(409, not_yet.message)
+
+    async def act(self, spawner: SingularitySlurmSpawner, body: Any) -> None:
+        raise NotImplementedError
+
+    def _spawner(self, user_name: str, server_name: str, code: str) -> SingularitySlurmSpawner:
+        """The spawner of a session that exists. Raises Refused, or NotYet while a restarted Hub takes it up."""
+        user = self.find_user(user_name)
+        if user is None:
+            raise claim.Refused("no such user", claim.BAD)
+        if adoption.waits_for(user_name, server_name):
+            raise claim.NotYet("the Hub takes the session up again", claim.WAIT)
+        if server_name in user.spawners and user.spawners[server_name].active:
+            spawner = innermost(user.spawners[server_name])
+            if isinstance(spawner, SingularitySlurmSpawner):
+                return spawner
+        elif adoption.revive(user, server_name, code):
+            raise claim.NotYet("the Hub takes the session up again", claim.WAIT)
+        raise claim.Refused("no such session", claim.BAD)
+
+    def _answer(self, status: int, message: Text) -> None:
+        self.set_status(status)
+        self.finish(json.dumps({"message": message.as_dict()}))
+
+
+class ClaimHandler(_JobHandler):
+    kind = "claim"
+
+    async def act(self, spawner: SingularitySlurmSpawner, body: Any) -> None:
+        answer = await claim.claim(spawner, body)
+        self.log.info("siflab: job %s of %s claimed port %d", body.job_id, spawner._log_name, body.port)
+        self.finish(json.dumps(answer))
+
+
+class ReadyHandler(_JobHandler):
+    kind = "ready"
+
+    async def act(self, spawner: SingularitySlurmSpawner, body: Any) -> None:
+        await claim.ready(spawner, body)
+        self.set_status(204)
+        self.finish()
+
+
+class FailedHandler(_JobHandler):
+    kind = "failed"
+
+    async def act(self, spawner: SingularitySlurmSpawner, body: Any) -> None:
+        claim.failed(spawner, body)
+        self.log.warning("siflab: the job of %s says why it ends: %s", spawner._log_name, safe_log(body.words))
+        self.set_status(204)
+        self.finish()
+
+
+class PortHandler(APIHandler):
+    """Instead of batchspawner's own callback route, which sets any attribute that a body names on the Hub's spawner
+    object. Siflab's sessions do not use it."""
+
+    def check_xsrf_cookie(self) -> None:
+        return None
+
+    async def post(self) -> None:
+        raise web.HTTPError(403, "this route of batchspawner is closed; Siflab's sessions use /hub/api/siflab/claim")
+
+
+def register() -> None:
+    """Into JupyterHub's list of handlers, once; batchspawner's route is closed."""
+    routes = [(f"{PATH}/{handler.kind}", handler) for handler in (ClaimHandler, ReadyHandler, FailedHandler)]
+    closed = r"/api/batchspawner"
+    kept = [route for route in default_handlers if route[0] != closed and not route[0].startswith(f"{PATH}/")]
+    default_handlers[:] = [*kept, *routes, (closed, PortHandler)]

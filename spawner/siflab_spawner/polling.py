@@ -1,0 +1,56 @@
+"""Is the session alive? Answered from the watcher's last reading; only proof ends a session."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from siflab.text import Text
+from siflab_spawner import adoption
+from siflab_spawner.notices import leave_notice
+from siflab_spawner.outcome import in_words
+from siflab_spawner.stopping import stop_job
+
+if TYPE_CHECKING:
+    from siflab_spawner.spawner import SingularitySlurmSpawner
+
+
+async def poll_session(spawner: "SingularitySlurmSpawner") -> int | None:
+    """None while it lives or nothing is known against it, else JupyterHub's exit status."""
+    if adoption.waits(spawner):
+        return 1
+    if spawner.submission is not None and not spawner.submission.done():
+        return None
+    session = spawner.session
+    if not session.submit_id:
+        return 0
+    checked = spawner.owner._check_pending and not spawner.owner._stop_pending
+    if checked and session.phase != "ready":
+        return await adoption.poll_at_start_up(spawner)
+    if not session.job_id:
+        return 0
+    spawner.follow()
+    if spawner.watcher.reading(session.job_id).kind == "unknown":
+        await spawner.watcher.look()
+    reading = spawner.watcher.reading(session.job_id)
+    if reading.kind == "ended" and reading.outcome is not None:
+        words = in_words(reading.outcome)
+        spawner.log.info("siflab: %s: %s", spawner._log_name, words.en)
+        if session.phase == "ready" and not spawner.owner._stop_pending:
+            leave_notice(spawner.user.name, spawner.name, words)
+        return reading.outcome.hub_status
+    if reading.kind == "pending" and session.phase == "ready":
+        return await _moved(spawner)
+    return None
+
+
+async def _moved(spawner: "SingularitySlurmSpawner") -> int:
+    """The job was requeued after its server ran: the server is gone and another node would be in the route. Sessions
+    are submitted --no-requeue, so somebody did it by hand; it ends, with a message."""
+    words = Text(
+        f"Job {spawner.session.job_id} was put back into the queue, which ends the session. Start again.",
+        f"作业 {spawner.session.job_id} 被重新排队，会话因此结束。请重新启动。",
+    )
+    spawner.log.warning("siflab: %s: %s", spawner._log_name, words.en)
+    leave_notice(spawner.user.name, spawner.name, words)
+    task = asyncio.ensure_future(stop_job(spawner, now=True))
+    await asyncio.wait([task], timeout=10)
+    return 1

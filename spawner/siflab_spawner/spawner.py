@@ -1,0 +1,256 @@
+"""The spawner: JupyterHub's interface, with one room for each part of the work behind it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+from urllib.parse import urlparse
+
+import batchspawner
+from jupyterhub.traitlets import Command
+from traitlets import Bool, Dict, Float, Integer, List, Unicode, default
+
+from siflab.config import Resources, Site, load_site
+from siflab.errors import FieldError, Invalid, SiflabError
+from siflab.slurm.execute import Slurm
+from siflab_spawner import adoption, language
+from siflab_spawner.bell import Bell
+from siflab_spawner.claim import Failure
+from siflab_spawner.failure import StartFailed, for_hub
+from siflab_spawner.form import render_form
+from siflab_spawner.notices import drop_notice, last_notice
+from siflab_spawner.options import bad_request, read_form, resources_of
+from siflab_spawner.polling import poll_session
+from siflab_spawner.progress import progress_events
+from siflab_spawner.starting import start_session
+from siflab_spawner.state import SessionState
+from siflab_spawner.stopping import stop_job
+from siflab_spawner.watcher import Watcher
+
+_LONG = 10 * 365 * 86400  # JupyterHub's own limit on a start must never strike: Siflab has its own two (site.yaml)
+
+
+def innermost(spawner: Any) -> Any:
+    """The spawner that does the work, wrapped (wrapspawner) or not."""
+    while getattr(spawner, "child_spawner", None) is not None:
+        spawner = spawner.child_spawner
+    return spawner
+
+
+class SingularitySlurmSpawner(batchspawner.SlurmSpawner):
+    """JupyterLab inside a Singularity image, in a Slurm job. What may be started stands in site.yaml."""
+
+    site_file = Unicode("", help="Path of site.yaml; $SIFLAB_SITE, else /etc/siflab/site.yaml if empty.").tag(
+        config=True
+    )
+    hub_sees_paths = Bool(
+        True,
+        help="Whether the Hub's machine has the images, the binds' sources and the homes at the same paths as the "
+        "nodes. If so, what is missing is refused before a job is submitted; else the job checks it.",
+    ).tag(config=True)
+    fixed_choice = Dict(
+        help="For use inside wrapspawner's profiles: the choice of this entry, e.g. {'profile': 'a100-1', 'gpus': 2}. "
+        "The user's options are then the wrapper's and are not looked at.",
+    ).tag(config=True)
+    job_name = Unicode("siflab-session", help="Name of the jobs in squeue.").tag(config=True)
+    starting_interval = Float(1.0, help="Seconds between two looks at the queue while a session starts.").tag(
+        config=True
+    )
+    running_interval = Float(15.0, help="Seconds between two looks at the queue while all sessions run.").tag(
+        config=True
+    )
+    stop_limit = Integer(180, help="Seconds to wait for a cancelled job to be gone.").tag(config=True)
+
+    cmd = Command(
+        [],
+        allow_none=True,
+        minlen=0,
+        help="The command in the image; empty: its Python (`python` of the image in site.yaml) with "
+        "`-m jupyterhub.singleuser`.",
+    ).tag(config=True)
+    args = List(
+        Unicode(),
+        ["--KernelManager.transport=ipc"],
+        help="Arguments of the server. By default kernels talk over Unix sockets in the session's private folder: "
+        "other users of a node could reach TCP ports.",
+    ).tag(config=True)
+    start_timeout = Integer(_LONG, help="Not used: see session.queue_limit and session.boot_limit in site.yaml.").tag(
+        config=True
+    )
+    http_timeout = Integer(120, help="Seconds for a server to answer when a restarted Hub looks for it.").tag(
+        config=True
+    )
+    exec_prefix = Unicode("", help="Not used: commands run as the user by uid and gid.").tag(config=True)
+
+    _watchers: dict[Any, Watcher] = {}
+    _sites: dict[str, Site] = {}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.session = SessionState()
+        self.bell = Bell()
+        self.resources: Resources | None = None
+        self.failure: Failure | None = None
+        self.submission: asyncio.Future[None] | None = None
+        self.claim_again = asyncio.Event()
+        self.field_errors: list[FieldError] = []
+        self._telling: asyncio.Future[Any] | None = None
+        super().__init__(*args, **kwargs)
+
+    # ---- the site and Slurm, one for all spawners of a Hub
+
+    @property
+    def site(self) -> Site:
+        """site.yaml, read once a Hub; SiteError at the first use names the key that is wrong."""
+        if self.site_file not in self._sites:
+            self._sites[self.site_file] = load_site(self.site_file or None)
+        return self._sites[self.site_file]
+
+    @property
+    def slurm(self) -> Slurm:
+        return Slurm(self.site.slurm.bin, self.site.slurm.conf)
+
+    @property
+    def watcher(self) -> Watcher:
+        key = (self.slurm, asyncio.get_running_loop())
+        if key not in self._watchers:
+            self._watchers[key] = Watcher(self.slurm, self.log, self.starting_interval, self.running_interval)
+        return self._watchers[key]
+
+    @property
+    def owner(self) -> Any:
+        """The spawner that JupyterHub knows: this one, or the one that wraps it."""
+        known = self.user.spawners.get(self.name) if self.user is not None else None
+        return known if known is not None and innermost(known) is self else self
+
+    # ---- options
+
+    @default("options_form")
+    def _options_form(self) -> Any:
+        return SingularitySlurmSpawner.render_options_form
+
+    @default("options_from_form")
+    def _options_from_form_default(self) -> Any:
+        return read_form
+
+    @default("apply_user_options")
+    def _apply_user_options(self) -> Any:
+        return SingularitySlurmSpawner.apply_choice
+
+    def render_options_form(self) -> str:
+        language.remember(self.user.name, self.handler)
+        words = language.language_of(self.user.name) or "en"
+        notice = last_notice(self.user.name, self.name)
+        return render_form(self.site, words, self.group_names(), self.user_options, self.field_errors, notice)
+
+    def apply_choice(self, user_options: Mapping[str, Any]) -> None:
+        """JupyterHub's hook, for the form, for links and for the REST API alike. Raises web.HTTPError(400)."""
+        language.remember(self.user.name, self.handler)
+        self.field_errors = []
+        if adoption.waits(self):
+            return  # a job that is there already is taken up as it is
+        rest = self.handler is None or language.is_rest(self.handler)
+        try:
+            self.resources = self.choose_resources(dict(user_options))
+        except Invalid as error:
+            self.field_errors = error.errors
+            raise bad_request(error, None if rest else language.language_of(self.user.name)) from error
+
+    def choose_resources(self, user_options: Any = None) -> Resources:
+        options = self.fixed_choice or (self.user_options if user_options is None else user_options)
+        return resources_of(self.site, options, self.group_names())
+
+    def group_names(self) -> list[str]:
+        return [group.name for group in self.user.groups]
+
+    # ---- state
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        super().load_state(state)
+        self.session = SessionState.from_dict(state)
+
+    def get_state(self) -> dict[str, Any]:
+        kept = adoption.kept_state(self) if self.user is not None else None
+        self.job_id = (kept or self.session).job_id
+        self.job_status = ""
+        return {**super().get_state(), **(kept or self.session).as_dict()}
+
+    def clear_state(self) -> None:
+        if self.session.job_id:
+            self.watcher.forget(self.session.job_id)
+        super().clear_state()
+        self.session = SessionState()
+        self.failure = None
+
+    def persist(self) -> None:
+        """Commit this session's state now; a Hub may be killed at any moment."""
+        owner = self.owner
+        owner.orm_spawner.state = owner.get_state()
+        self._deprecated_db_session.commit()
+
+    def follow(self, starting: bool | None = None) -> None:
+        """Have the watcher look at this session's job."""
+        begins = self.session.phase != "ready" if starting is None else starting
+        self.watcher.follow(self.session.job_id, self._ring, starting=begins)
+
+    def _ring(self) -> None:
+        self.bell.ring()
+        over = self.session.phase == "ready" and self.watcher.reading(self.session.job_id).kind == "ended"
+        if over and self.owner._poll_callback is not None:  # JupyterHub polls every 30 s; here it is told at once
+            self._telling = asyncio.ensure_future(self.owner.poll_and_notify())
+
+    def claim_url(self) -> str:
+        """Where the nodes reach the routes of claim_handlers.py."""
+        base = self.hub_connect_url + urlparse(self.hub.api_url).path if self.hub_connect_url else self.hub.api_url
+        return f"{base.rstrip('/')}/siflab"
+
+    def can_answer_claims(self) -> bool:
+        """There is a token to hand out. After a restart there is none: the session must be spawned again first."""
+        if self.api_token:
+            return True
+        self.claim_again.set()
+        self.bell.ring()
+        return False
+
+    # ---- JupyterHub's verbs
+
+    async def start(self) -> str:
+        self.failure, self.ip, self.port = None, "0.0.0.0", 0  # noqa: S104 (the address in the job, not of the Hub)
+        try:
+            url = await start_session(self)
+        except Invalid as error:
+            self.field_errors = error.errors
+            raise bad_request(error, self._language()) from error
+        except (StartFailed, SiflabError) as error:
+            raise for_hub(error, self._language()) from error
+        self.follow()
+        drop_notice(self.user.name, self.name)
+        return url
+
+    def _language(self) -> str | None:
+        return (
+            None
+            if self.handler is not None and language.is_rest(self.handler)
+            else language.language_of(self.user.name)
+        )
+
+    async def stop(self, now: bool = False) -> None:
+        await stop_job(self, now)
+
+    async def poll(self) -> int | None:
+        return await poll_session(self)
+
+    async def progress(self) -> AsyncIterator[dict[str, Any]]:
+        async for event in progress_events(self):
+            yield event
+
+    async def get_url(self) -> str:
+        if self.session.port and self.server is not None:
+            return f"http://{self.session.host}:{self.session.port}{self.server.base_url}"
+        return str(await super().get_url())
+
+    # ---- batchspawner's ways, closed: no shell, no template, no sudo
+
+    async def run_command(self, cmd: str, input: str | None = None, env: Any = None) -> str:
+        raise NotImplementedError("Siflab runs no shell commands")
+
+    async def submit_batch_script(self) -> str:
+        raise NotImplementedError("see siflab_spawner.starting")

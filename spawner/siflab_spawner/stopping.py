@@ -1,0 +1,44 @@
+"""Ending a session's job, and knowing that it is gone."""
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from siflab.slurm.commands import scancel
+from siflab_spawner.as_user import find_user
+
+if TYPE_CHECKING:
+    from siflab_spawner.spawner import SingularitySlurmSpawner
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
+_GONE = ("Invalid job id specified", "already completing or completed")
+
+
+async def stop_job(spawner: "SingularitySlurmSpawner", now: bool = False) -> None:
+    """Cancel the job: Slurm sends TERM to all of its processes and KILL after KillWait (30 s by default). Returns when
+    Slurm confirms that it is gone, or with a line in the log after `spawner.stop_limit` seconds; with `now` as soon as
+    Slurm took the request. While Slurm cannot be reached it goes on trying."""
+    if spawner.submission is not None and not spawner.submission.done():
+        await asyncio.wait([spawner.submission])  # its job id must be known, or nobody could cancel it
+    job_id = spawner.session.job_id
+    if not job_id:
+        return
+    user = await find_user(spawner.user.name)
+    pause = _FIRST_PAUSE
+    while True:
+        done = await spawner.slurm.arun(scancel([job_id]), user=user)
+        if done.ok or any(words in done.stderr for words in _GONE):
+            break
+        spawner.log.warning("siflab: job %s could not be cancelled yet: %s", job_id, done.stderr.strip()[:300])
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)
+    if now:
+        return
+    spawner.follow(starting=True)  # short intervals until it is gone
+    until = time.monotonic() + spawner.stop_limit
+    while spawner.watcher.reading(job_id).kind != "ended":
+        seen = spawner.bell.count
+        if not await spawner.bell.wait(seen, until - time.monotonic()) and time.monotonic() >= until:
+            spawner.log.error("siflab: job %s is not gone %d s after scancel", job_id, spawner.stop_limit)
+            return
+    spawner.log.info("siflab: job %s of %s is gone", job_id, spawner._log_name)
