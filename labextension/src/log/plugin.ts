@@ -43,7 +43,11 @@ export const logPlugin: JupyterFrontEndPlugin<void> = {
         const view = new LogView({ id, client, model, words });
         const widget = new MainAreaWidget({ content: view });
         widget.id = widgetId(id);
-        widget.title.label = trans.__('Log: %1', model.find(id)?.name ?? id);
+        const name = () => {
+          widget.title.label = trans.__('Log: %1', model.find(id)?.name ?? id);
+        };
+        name();
+        model.changed.connect(name);
         widget.title.icon = runsIcon;
         widget.title.closable = true;
         fillToolbar(widget.toolbar, view, id, model, words);
@@ -52,7 +56,10 @@ export const logPlugin: JupyterFrontEndPlugin<void> = {
         app.shell.activateById(widget.id);
         // The state beside the log is live as long as the log is open.
         const watch = model.watch();
-        view.disposed.connect(() => watch.dispose());
+        view.disposed.connect(() => {
+          model.changed.disconnect(name);
+          watch.dispose();
+        });
         await view.load();
       }
     });

@@ -38,6 +38,9 @@ export class LogView extends Widget {
     this.node.append(this._notice, this._screen.node);
     this.node.addEventListener('scroll', this._onScroll, { passive: true });
     this._say(trans.__('Asking the server for the log…'));
+    // Blocks take their true height only when they are drawn: who follows stays at the end.
+    this._heights = new ResizeObserver(() => this._scroll());
+    this._heights.observe(this._screen.node);
   }
 
   /** Whether it follows, or what may be shown before it, has changed. */
@@ -65,6 +68,7 @@ export class LogView extends Widget {
   override dispose(): void {
     if (!this.isDisposed) {
       this._following?.dispose();
+      this._heights.disconnect();
       Signal.clearData(this);
       super.dispose();
     }
@@ -80,7 +84,7 @@ export class LogView extends Widget {
       }
       this._start = piece.offset;
       this._end = piece.offset;
-      this._receive(piece);
+      this._receive({ ...piece, text: this._fromWholeLine(piece) });
       if (!piece.complete) {
         const { id, model } = this.options;
         this._following = model.followLog(id, this._end, {
@@ -102,12 +106,15 @@ export class LogView extends Widget {
     const from = Math.max(0, this._start - PIECE);
     try {
       const piece = await this.options.client.getLog(this.options.id, from);
-      const height = this.node.scrollHeight;
-      this.isFollowing = false;
-      this._screen.prepend(headOf(piece.text, this._start - piece.offset));
+      const text = headOf(piece.text, this._start - piece.offset) + this._fragment;
       this._start = piece.offset;
-      // What was in view stays in view.
-      this.node.scrollTop += this.node.scrollHeight - height;
+      this.isFollowing = false;
+      this._move(() => {
+        const height = this.node.scrollHeight;
+        this._screen.prepend(this._fromWholeLine({ ...piece, text }));
+        // What was in view stays in view.
+        this.node.scrollTop += this.node.scrollHeight - height;
+      });
     } catch (error) {
       this._say(this.options.words.say(asFailure(error).text));
     }
@@ -153,8 +160,30 @@ export class LogView extends Widget {
 
   private _scroll(): void {
     if (this._isFollowing && this.isVisible) {
-      this.node.scrollTop = this.node.scrollHeight;
+      this._move(() => {
+        this.node.scrollTop = this.node.scrollHeight;
+      });
     }
+  }
+
+  /** A piece that begins within a line is shown from the next line on; the rest waits for the piece before it. */
+  private _fromWholeLine(piece: { text: string; offset: number }): string {
+    const end = piece.offset > 0 ? piece.text.indexOf('\n') + 1 : 0;
+    this._fragment = piece.text.slice(0, end);
+    return piece.text.slice(end);
+  }
+
+  /** Scroll without taking it for a person's wish. */
+  private _move(scroll: () => void): void {
+    this._moves += 1;
+    scroll();
+    // The scroll event comes with the next frame.
+    requestAnimationFrame(() =>
+      requestAnimationFrame(() => {
+        this._moves -= 1;
+        this._lastTop = this.node.scrollTop;
+      })
+    );
   }
 
   /** Who scrolls up reads; who scrolls to the end wants to follow. */
@@ -163,7 +192,7 @@ export class LogView extends Widget {
     const atEnd = scrollHeight - scrollTop - clientHeight < 4;
     const movedUp = scrollTop < this._lastTop;
     this._lastTop = scrollTop;
-    if (this._isFollowing ? movedUp && !atEnd : atEnd) {
+    if (this._moves === 0 && (this._isFollowing ? movedUp && !atEnd : !movedUp && atEnd)) {
       this._isFollowing = !this._isFollowing;
       this._changed.emit();
     }
@@ -172,9 +201,13 @@ export class LogView extends Widget {
   private readonly _changed = new Signal<this, void>(this);
   private readonly _screen = new Screen();
   private readonly _notice: HTMLDivElement;
+  private readonly _heights: ResizeObserver;
   private _following: IDisposable | null = null;
   private _isFollowing = true;
   private _start = 0;
   private _end = 0;
   private _lastTop = 0;
+  private _moves = 0;
+  /** The beginning of the shown output that belongs to a line of the piece before. */
+  private _fragment = '';
 }
