@@ -10,7 +10,6 @@ import os
 import signal
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from jupyter_client.manager import AsyncKernelManager
@@ -34,10 +33,6 @@ SHUTDOWN_WAIT_WHEN_STOPPED = 2.0
 PR_SET_PDEATHSIG = 1
 OOM_SCORE_ADJ = "500"
 """When memory runs out, the kernel is to die, not the runner that can tell (proc(5), oom_score_adj)."""
-
-
-class WorkdirMissing(Exception):
-    """The folder in which the cells run is not there."""
 
 
 class Execution:
@@ -76,9 +71,6 @@ class Execution:
 
     async def _cells(self) -> None:
         attempt, request = self.attempt, self.attempt.request
-        workdir = Path(request.get("workdir") or attempt.folder.run)
-        if not workdir.is_dir():  # noqa: ASYNC240
-            raise WorkdirMissing(str(workdir))
         manager = AsyncKernelManager()
         specs = manager.kernel_spec_manager.get_all_specs()
         manager.kernel_name = choose_kernel(request.get("kernel"), attempt.notebook, specs)
@@ -91,7 +83,7 @@ class Execution:
         descriptor = attempt.kernel_log.descriptor
         arguments = ipykernel_arguments() if manager.ipykernel else []
         await client.start(
-            workdir,
+            attempt.workdir,
             environment(attempt),
             arguments,
             stdout=descriptor,
@@ -134,10 +126,6 @@ class Execution:
             return COMPLETED
         if isinstance(error, NoSuchKernel):
             return internal("NoSuchKernel", str(error), words(f"Nothing was run: {error}.", f"没有运行:{error}。"))
-        if isinstance(error, WorkdirMissing):
-            return internal("WorkdirMissing", str(error), words(
-                f"The folder {error}, in which the cells run, is not there in the job; see the site's binds.",
-                f"作业中没有笔记本单元格的工作目录 {error};请检查站点的目录绑定。"))  # fmt: skip
         if client is None or self.ready_at is None:
             return self._kernel_did_not_start(error)
         if index is not None and number is not None:

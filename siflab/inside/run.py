@@ -27,6 +27,7 @@ class Attempt:
         self.folder = folder
         self.request = request
         self.notebook = notebook
+        self.workdir = Path(request.get("workdir") or folder.run)
         self.stop = stop
         self.started_at = now()
         self.numbers = code_numbers(notebook)
@@ -106,6 +107,13 @@ def _begin(folder: AttemptFolder, stop: StopRequest) -> Attempt:
 
 
 def _execute(attempt: Attempt) -> tuple[Outcome, list[Words]]:
+    if not attempt.workdir.is_dir():
+        where = attempt.workdir
+        message = words(
+            f"The folder {where}, in which the cells run, is not there in the job; see the site's binds.",
+            f"作业中没有笔记本单元格的工作目录 {where};请检查站点的目录绑定。",
+        )
+        return attempt.settle(internal("WorkdirMissing", str(where), message))
     try:
         import asyncio
 

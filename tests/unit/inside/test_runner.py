@@ -240,3 +240,16 @@ def test_wrong_arguments_are_told(arguments, said, capsys):
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 2 and said in capsys.readouterr().err
+
+
+@kernel
+def test_the_hello_example_runs(make_run):
+    run = make_run("")
+    example = Path(__file__).parents[3] / "examples" / "hello.ipynb"
+    (run.folder / "input.ipynb").write_bytes(example.read_bytes())
+    exit_code, printed = run.start().end()
+    assert (exit_code, run.result.status, run.result.cells_done) == (0, "completed", 5), printed
+    code = [cell for cell in run.notebook["cells"] if cell["cell_type"] == "code"]
+    assert [cell["metadata"]["siflab"]["status"] for cell in code] == ["done", "done", "done", "skipped", "done"]
+    assert code[1]["outputs"][0]["text"].startswith("Hello, world!\n")
+    assert code[4]["outputs"][0]["data"]["text/plain"] == "55"
