@@ -22,9 +22,23 @@ def usable() -> bool:
     return True
 
 
+def in_use_elsewhere() -> set[str]:
+    """Names of nodes for which a slurmd runs on this machine: called when our own have ended, so these are others'."""
+    names = set()
+    for entry in Path("/proc").iterdir():
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
+        except OSError:
+            continue
+        if words and words[0].endswith(b"slurmd") and b"-N" in words[:-1]:
+            names.add(words[words.index(b"-N") + 1].decode())
+    return names
+
+
 def of_nodes(settings: Settings) -> list[Path]:
     """The top groups of this cluster's nodes; slurmd names them ``slurm_<node>`` when a host has several slurmd."""
-    return [group for node in settings.nodes for group in ROOT.glob(f"*/slurm_{node.name}") if group.is_dir()]
+    names = {node.name for node in settings.nodes} - in_use_elsewhere()
+    return [group for name in sorted(names) for group in ROOT.glob(f"*/slurm_{name}") if group.is_dir()]
 
 
 def processes(node: str) -> list[int]:

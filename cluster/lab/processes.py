@@ -65,7 +65,7 @@ def daemon(root: Path, role: str) -> int | None:
 def start(
     root: Path,
     role: str,
-    argv: Sequence[str | Path],
+    argv: Sequence[object],
     log: Path,
     *,
     user: str | None = None,

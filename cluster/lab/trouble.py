@@ -17,7 +17,7 @@ class Trouble(Exception):
 
 
 def run(
-    argv: Sequence[str | Path],
+    argv: Sequence[object],
     *,
     stdin: str | None = None,
     check: bool = True,
