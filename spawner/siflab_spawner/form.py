@@ -77,10 +77,11 @@ def render_form(
     wrong with it, `notice` what is to be said first. Everything is escaped by the template."""
     profiles = usable_profiles(site, "session", groups)
     last = last if isinstance(last, Mapping) else {}
-    chosen = last.get("profile") if last.get("profile") in profiles else next(iter(profiles), None)
+    wanted = last.get("profile")
+    chosen = wanted if isinstance(wanted, str) and wanted in profiles else next(iter(profiles), None)
     wrong = {error.field: error.message.to(language) for error in errors}
     cards = [
-        _card(site, key, profile, language, key == chosen, last if key == last.get("profile") else {}, wrong)
+        _card(site, key, profile, language, key == chosen, last if key == wanted else {}, wrong)
         for key, profile in profiles.items()
     ]
     words = {name: text.to(language) for name, text in _WORDS.items()}
@@ -120,7 +121,7 @@ def _fields(
     def value(key: str, preset: str) -> str:
         return str(last[key])[:64] if last.get(key) not in (None, "") else preset
 
-    def common(key: str) -> dict[str, str]:
+    def common(key: str) -> dict[str, Any]:
         return {"key": key, "label": _WORDS[key].to(language), "error": wrong.get(key, "")}
 
     up_to = _WORDS["up_to"].to(language)

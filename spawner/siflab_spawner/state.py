@@ -74,13 +74,11 @@ class SessionState:
         """From the database. What has another name or type (another version's, or batchspawner's own) is left out."""
         if not isinstance(data, dict):
             return cls()
-        kept = {}
+        kept: dict[str, Any] = {}
         for f in fields(cls):
             value = data.get(f.name)
             wanted = type(_default(f.name))
-            if isinstance(value, wanted) or (
-                wanted is float and isinstance(value, int) and not isinstance(value, bool)
-            ):
+            if type(value) is wanted or (wanted is float and type(value) is int):
                 kept[f.name] = value
         return cls(**kept)
 

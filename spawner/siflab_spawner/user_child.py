@@ -10,6 +10,7 @@ Standard input: one JSON object with ``task`` and its arguments. Standard output
 import errno
 import json
 import os
+import stat
 import sys
 import time
 
@@ -56,10 +57,11 @@ def tail(path, limit):
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         return {"text": "", "words": os.strerror(error.errno or errno.EIO)}
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        return {"text": "", "words": "not a regular file"}
     with os.fdopen(descriptor, "rb") as stream:
-        status = os.fstat(stream.fileno())
-        if status.st_mode & 0o170000 != 0o100000:
-            return {"text": "", "words": "not a regular file"}
         stream.seek(max(0, status.st_size - limit))
         return {"text": stream.read(limit).decode("utf-8", "replace"), "words": ""}
 

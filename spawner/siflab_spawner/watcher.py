@@ -88,7 +88,7 @@ class Watcher:
         """Seconds until the next look."""
         starting = any(followed.starting for followed in self._jobs.values())
         base = max(self.starting_interval if starting else self.running_interval, 20 * self._took)
-        return min(base * 2**self.failures, max(_LONGEST_INTERVAL, base))
+        return min(base * float(2**self.failures), max(_LONGEST_INTERVAL, base))
 
     async def _run(self) -> None:
         while self._jobs:

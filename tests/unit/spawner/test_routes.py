@@ -1,0 +1,34 @@
+"""The Hub's routes: ours are there, batchspawner's own is closed, and its shell ways too."""
+
+import asyncio
+
+import pytest
+import siflab_spawner
+from jupyterhub.apihandlers import default_handlers
+from siflab_spawner.claim_handlers import ClaimHandler, PortHandler, register
+
+
+def test_routes_are_registered_once():
+    register()
+    paths = [route[0] for route in default_handlers]
+    for path in ("/api/siflab/claim", "/api/siflab/ready", "/api/siflab/failed", "/api/batchspawner"):
+        assert paths.count(path) == 1
+    handlers = {route[0]: route[1] for route in default_handlers}
+    assert handlers["/api/siflab/claim"] is ClaimHandler
+    assert handlers["/api/batchspawner"] is PortHandler
+
+
+@pytest.mark.parametrize(("method", "arguments"), [("run_command", ("id",)), ("submit_batch_script", ())])
+def test_no_shell_is_left(method, arguments):
+    spawner = siflab_spawner.SingularitySlurmSpawner()
+    with pytest.raises(NotImplementedError):
+        asyncio.run(getattr(spawner, method)(*arguments))
+
+
+def test_a_start_has_no_time_limit_of_jupyterhub():
+    assert siflab_spawner.SingularitySlurmSpawner().start_timeout > 365 * 86400
+
+
+def test_every_setting_has_words():
+    own = siflab_spawner.SingularitySlurmSpawner.class_own_traits(config=True)
+    assert own and all(trait.help for trait in own.values())
