@@ -55,8 +55,8 @@ export function failureOfNetwork(): ApiFailure {
 // What the server cannot say itself stands here, in the form in which it would have said it.
 
 const NO_EXTENSION: Text = {
-  en: 'This Jupyter server does not know Siflab: its server extension is not installed or not enabled. "jupyter server extension list" shows it.',
-  zh: '此 Jupyter 服务器没有 Siflab：其服务器扩展未安装或未启用。可用 "jupyter server extension list" 查看。'
+  en: 'This Jupyter server does not know Siflab: its server extension is not installed or not enabled. Who maintains the image can look with "jupyter server extension list"; pip install siflab mends it.',
+  zh: '此 Jupyter 服务器没有 Siflab：其服务器扩展未安装或未启用。镜像维护者可用 "jupyter server extension list" 查看，并用 pip install siflab 修复。'
 };
 
 const NOT_ALLOWED: Text = {

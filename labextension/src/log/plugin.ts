@@ -113,7 +113,7 @@ function fillToolbar(
         const text = run ? words.say(run.state_text) || stateWord(run.state, trans) : '';
         return React.createElement(
           'span',
-          { className: 'siflab-Muted', 'data-siflab': 'log-state' },
+          { className: 'siflab-Log-state siflab-Muted', 'data-siflab': 'log-state' },
           run?.job_id ? `${trans.__('Job %1', run.job_id)} · ${text}` : text
         );
       }

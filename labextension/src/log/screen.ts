@@ -39,7 +39,7 @@ export class Screen {
     const { finished, open } = new LineCutter().append(text);
     const lines = open === '' ? finished : [...finished, open];
     block.innerHTML = lines.map(line => `${ansi.ansi_to_html(line)}\n`).join('');
-    block.dataset.lines = String(lines.length);
+    setLines(block, lines.length);
     this._lines += lines.length;
     this.node.prepend(block);
   }
@@ -63,7 +63,7 @@ export class Screen {
     const fitting = lines.slice(0, BLOCK - written);
     const html = fitting.map(line => `${this._ansi.ansi_to_html(line)}\n`);
     this._block.insertAdjacentHTML('beforeend', html.join(''));
-    this._block.dataset.lines = String(written + fitting.length);
+    setLines(this._block, written + fitting.length);
     this._lines += fitting.length;
     return fitting.length;
   }
@@ -94,6 +94,11 @@ function newAnsi(): AnsiUp {
 function newBlock(): HTMLDivElement {
   const block = document.createElement('div');
   block.className = 'siflab-Log-block';
-  block.dataset.lines = '0';
+  setLines(block, 0);
   return block;
+}
+
+function setLines(block: HTMLElement, lines: number): void {
+  block.dataset.lines = String(lines);
+  block.style.setProperty('--siflab-lines', String(lines));
 }
