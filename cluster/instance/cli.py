@@ -4,6 +4,7 @@ import argparse
 import os
 import shlex
 import sys
+from pathlib import Path
 
 from cluster.instance import hub, people, whole
 from cluster.instance.names import INSTANCES, Instance, named
@@ -20,6 +21,8 @@ EPILOG = """
   status     what runs
   env        environment of the tests, for eval
   users      the users and their passwords (root only)
+  tools      only what unit tests and linters need
+  image NAME FILE   build an image into FILE
 """
 
 
@@ -33,7 +36,8 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--instance", default="demo", choices=list(INSTANCES), help="demo (default) or test")
     options.add_argument("--no-hub", action="store_true", help="up: all but JupyterHub")
     options.add_argument("--keep-cache", action="store_true", help="clean: keep downloads and built images")
-    options.add_argument("command", choices=["up", "stop", "clean", "status", "env", "users"])
+    options.add_argument("command", choices=["up", "stop", "clean", "status", "env", "users", "tools", "image"])
+    options.add_argument("rest", nargs="*", help=argparse.SUPPRESS)
     return options
 
 
@@ -108,6 +112,12 @@ def perform(options: argparse.Namespace) -> int:
         whole.stop(instance, say)
     elif options.command == "clean":
         whole.clean(instance, options.keep_cache, say)
+    elif options.command == "tools":
+        whole.tools(instance)
+    elif options.command == "image":
+        if len(options.rest) != 2:
+            raise Trouble(Text("image needs a name and a file.", "image 需要镜像名与文件名。"))
+        whole.image(instance, options.rest[0], Path(options.rest[1]))
     elif options.command == "users":
         show_users(instance)
     else:

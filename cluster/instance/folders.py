@@ -41,8 +41,10 @@ def make(instance: Instance, manifest: Manifest) -> None:
         own = instance.scratch / member.name
         if manifest.folder(own, 0o700):
             os.chown(own, person.pw_uid, person.pw_gid)
-    if manifest.folder(instance.dataset / DATA):
-        write_data(instance.dataset / DATA)
+    data = instance.dataset / DATA
+    manifest.folder(data)
+    if manifest.has("folders", data) and not (data / "README.txt").exists():
+        write_data(data)
 
 
 def write_data(folder: Path) -> None:

@@ -8,118 +8,19 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from cluster.instance import apptainer, evidence, folders, hub, packages, people, refusal, site, venv
+from cluster.instance import apptainer, evidence, folders, hub, packages, refusal
+from cluster.instance.making import Making
 from cluster.instance.manifest import Manifest, others
-from cluster.instance.names import CACHE, CHECKOUT, STATE, Instance
-from cluster.instance.steps import Step, perform
+from cluster.instance.names import STATE, Instance
+from cluster.instance.steps import perform
 from cluster.lab import people as lab_people
 from cluster.lab import processes
 from cluster.lab import whole as lab
 from cluster.lab.settings import kept_settings
-from cluster.lab.trouble import Trouble, run
+from cluster.lab.trouble import Trouble
 from siflab.text import Text
 
 Say = Callable[[Text], None]
-NETWORK_ADVICE = Text(
-    "Check that this machine reaches its package sources (apt, pip and npm as they are configured here), then run it "
-    "again: it goes on where it stopped.",
-    "请确认本机能够访问其软件源（按本机 apt、pip、npm 的配置），然后再次运行：会从中断处继续。",
-)
-AGAIN_ADVICE = Text("Run it again: it goes on where it stopped.", "请再次运行：会从中断处继续。")
-
-
-class Setup:
-    """One run of `up`: the steps share what an earlier one found."""
-
-    def __init__(self, instance: Instance) -> None:
-        self.instance = instance
-        self.manifest = Manifest.of(instance)
-        self.tests = not instance.machine_wide
-        self.said: list[Text] = []
-        self.wheel: tuple[Path, str] | None = None
-
-    def spoken(self) -> list[Text]:
-        said, self.said = self.said, []
-        return said
-
-    # What is needed on the machine
-    def system_packages(self) -> None:
-        names = [*packages.SLURM, *packages.IMAGES, *packages.HUB]
-        if self.tests:
-            names += [*packages.BROWSER, *packages.CHECKS]
-        packages.install(self.manifest, tuple(names), packages.OPTIONAL)
-        packages.node_js(self.manifest)
-
-    def container_runtime(self) -> None:
-        apptainer.install(self.manifest)
-
-    def people_and_folders(self) -> None:
-        self.instance.root.mkdir(parents=True, exist_ok=True)
-        people.make(self.instance, self.manifest)
-        folders.make(self.instance, self.manifest)
-
-    def cluster(self) -> None:
-        def say(text: Text) -> None:
-            print(text.en)
-            if not text.en[:1].isspace():
-                self.said.append(text)
-
-        wanted = self.instance.cluster()
-        with lab.alone(wanted.root):
-            lab.up(wanted, say)
-
-    # Siflab and what it runs in
-    def python_environment(self) -> None:
-        self.manifest.add("caches", [CACHE])
-        extras = ("hub", "lab", "test") if self.tests else ("hub",)
-        venv.make(self.instance, extras)
-
-    def proxy(self) -> None:
-        self.manifest.add("caches", [CACHE])
-        hub.install_proxy(self.instance)
-
-    def siflab(self) -> None:
-        self.wheel = venv.install_siflab(self.instance)
-
-    def images(self) -> None:
-        for name in self.instance.images:
-            self.image(name)
-
-    def image(self, name: str) -> None:
-        assert self.wheel is not None
-        file, key = self.wheel
-        build = [CHECKOUT / "images" / "build", name, self.instance.image(name), "--wheel", file, "--source", key]
-        print(run(build, timeout=3600).stdout)
-
-    def site_and_command(self) -> None:
-        site.write(self.instance)
-        folders.connect(self.instance, self.manifest)
-
-    def jupyterhub(self) -> None:
-        assert self.wheel is not None
-        hub.start(self.instance, self.wheel[1])
-
-    def steps(self, with_hub: bool) -> list[Step]:
-        def step(name: str, en: str, zh: str, act: Callable[[], object], advice: Text = AGAIN_ADVICE) -> Step:
-            return Step(name, Text(en, zh), act, advice)
-
-        net = NETWORK_ADVICE
-        cluster_log = self.instance.root / "slurm" / "log"
-        look = Text(f"The daemons' own logs: {cluster_log}.", f"各守护进程的日志：{cluster_log}。")
-        steps = [
-            step("packages", "System packages", "系统软件包", self.system_packages, net),
-            step("apptainer", "Apptainer", "Apptainer", self.container_runtime, net),
-            step("people", "Users and folders", "用户与目录", self.people_and_folders),
-            step("cluster", "Slurm cluster", "Slurm 集群", self.cluster, look),
-            step("python", "Python environment", "Python 环境", self.python_environment, net),
-            step("proxy", "Proxy", "代理", self.proxy, net),
-            step("siflab", "Siflab and its JupyterLab extension", "Siflab 及其 JupyterLab 扩展", self.siflab, net),
-            step("images", "Singularity images", "Singularity 镜像", self.images, net),
-            step("site", "site.yaml", "site.yaml", self.site_and_command),
-        ]
-        if with_hub:
-            steps.append(step("hub", "JupyterHub", "JupyterHub", self.jupyterhub))
-        return steps
 
 
 def check(instance: Instance, say: Say) -> None:
@@ -146,8 +47,18 @@ def check(instance: Instance, say: Say) -> None:
 
 def up(instance: Instance, with_hub: bool, say: Say) -> None:
     check(instance, say)
-    setup = Setup(instance)
-    perform(setup.steps(with_hub), instance.log, setup.spoken)
+    making = Making(instance)
+    perform(making.steps(with_hub), instance.log, making.spoken)
+
+
+def tools(instance: Instance) -> None:
+    making = Making(instance)
+    perform(making.tools(), instance.log, making.spoken)
+
+
+def image(instance: Instance, name: str, target: Path) -> None:
+    making = Making(instance)
+    perform(making.one_image(name, target.absolute()), instance.log, making.spoken)
 
 
 def stop(instance: Instance, say: Say) -> None:

@@ -39,6 +39,7 @@ def make_users(settings: Settings) -> list[str]:
     for member in settings.members:
         if not exists(member.name):
             run(["useradd", "--create-home", "--shell", "/bin/bash", member.name])
+            Path(pwd.getpwnam(member.name).pw_dir).chmod(0o700)
             made.append(member.name)
     return made
 

@@ -1,0 +1,56 @@
+# Short names for the scripts. Everything but `lint` and `test-unit` runs as root (see README.md).
+# Node.js: npm's packages of the front end come from a cache that cluster/demo fills (labextension/node_modules links to it).
+
+TEST_VENV = /var/lib/siflab/test/venv
+
+.PHONY: help demo stop demo-clean test test-unit test-cluster test-browser test-stop test-clean lint format image clean
+
+help:
+	@echo "make demo        a Slurm cluster with JupyterHub on this machine; prints the address and the users"
+	@echo "make stop        stop it (and the tests' cluster, if it runs)"
+	@echo "make demo-clean  remove all that the demo created (KEEP_CACHE=1: but the downloads and built images)"
+	@echo "make test        all tests, with a cluster, images and a Hub of their own"
+	@echo "make test-unit   the quick loop, no Slurm       make test-cluster, make test-browser: one part"
+	@echo "make lint        ruff, mypy, shellcheck, eslint, prettier       make format"
+	@echo "make image       the demo's image (NAME=stock: the other one) into artifacts/"
+
+demo:
+	@cluster/demo up
+
+stop:
+	@cluster/demo stop
+	@cluster/demo --instance test stop
+
+demo-clean:
+	@cluster/demo $(if $(KEEP_CACHE),--keep-cache) clean
+
+test:
+	@cluster/test all
+
+test-unit:
+	@cluster/test unit
+
+test-cluster:
+	@cluster/test cluster
+
+test-browser:
+	@cluster/test browser
+
+test-stop:
+	@cluster/demo --instance test stop
+
+test-clean:
+	@cluster/demo --instance test $(if $(KEEP_CACHE),--keep-cache) clean
+
+lint:
+	@cluster/lint
+
+format:
+	@cluster/lint --fix
+
+image:
+	@cluster/demo --instance test image $(or $(NAME),pytorch-cpu) artifacts/$(or $(NAME),pytorch-cpu).sif
+
+clean:
+	rm -rf artifacts build dist ./*.egg-info .mypy_cache .ruff_cache .pytest_cache labextension/lib labextension/coverage
+	find . -name __pycache__ -type d -not -path './labextension/node_modules/*' -prune -exec rm -rf {} +
