@@ -1,0 +1,82 @@
+"""`siflab`: from the arguments to one of the commands."""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+
+from siflab.cli.ending import broken_pipe, explain, interrupted
+from siflab.cli.parser import build
+from siflab.config import SiteError
+from siflab.errors import SiflabError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a name that this terminal's encoding lacks is no reason to fail
+    try:
+        options = build().parse_args(arguments)
+    except SystemExit as end:  # argparse ends the process for --help and for wrong arguments
+        return end.code if isinstance(end.code, int) else 2
+    try:
+        return _COMMANDS[options.command](options)
+    except (SiflabError, SiteError) as error:
+        return explain(error)
+    except KeyboardInterrupt:
+        return interrupted()
+    except BrokenPipeError:
+        return broken_pipe()
+
+
+def _promote(options: argparse.Namespace) -> int:
+    from siflab.cli.promote import promote
+
+    return promote(options)
+
+
+def _runs(options: argparse.Namespace) -> int:
+    from siflab.cli.runs_table import runs
+
+    return runs(options)
+
+
+def _show(options: argparse.Namespace) -> int:
+    from siflab.cli.show import show
+
+    return show(options)
+
+
+def _logs(options: argparse.Namespace) -> int:
+    from siflab.cli.logs import logs
+
+    return logs(options)
+
+
+def _cancel(options: argparse.Namespace) -> int:
+    from siflab.cli.cancel import cancel
+
+    return cancel(options)
+
+
+def _profiles(options: argparse.Namespace) -> int:
+    from siflab.cli.profiles import profiles
+
+    return profiles(options)
+
+
+def _site(options: argparse.Namespace) -> int:
+    from siflab.cli.site_check import check
+
+    return check(options)
+
+
+_COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "promote": _promote,
+    "runs": _runs,
+    "show": _show,
+    "logs": _logs,
+    "cancel": _cancel,
+    "profiles": _profiles,
+    "site": _site,
+}

@@ -1,0 +1,63 @@
+"""How a command ends: its exit code, and what it says when it could not do what it was asked."""
+
+import signal
+import sys
+
+from siflab.cli.terminal import in_words, pick, warn
+from siflab.config import SiteError
+from siflab.errors import FieldError, Invalid, NotFound, SiflabError, SlurmRefused, SlurmUnreachable
+
+EXIT_CODES: dict[int, tuple[str, str]] = {
+    0: ("done; with --wait or --follow: the run completed", "成功；使用 --wait 或 --follow 时表示运行已完成"),
+    1: ("the run that was waited for did not complete", "所等待的运行没有成功完成"),
+    2: ("a wrong argument, or a request that cannot be carried out", "参数错误，或请求无法执行"),
+    3: ("there is no such run", "没有这个运行"),
+    4: ("Slurm refused", "被 Slurm 拒绝"),
+    5: ("Slurm cannot be reached; nothing is lost, try again", "无法连接 Slurm；没有丢失任何内容，请重试"),
+    70: ("something on this machine failed (a disk, a permission, site.yaml)", "本机出错（磁盘、权限或 site.yaml）"),
+    130: ("interrupted by Ctrl-C; the run goes on", "被 Ctrl-C 中断；运行继续进行"),
+}
+_OPTIONS = {
+    "path": "NOTEBOOK",
+    "": "",
+    "partition": "--profile",
+    "account": "--profile",
+    "qos": "--profile",
+    "reservation": "--profile",
+    "binds": "site.yaml",
+}
+
+
+def option_of(field: str) -> str:
+    """The argument of `siflab promote` that a field of a request comes from."""
+    return _OPTIONS.get(field, f"--{field}")
+
+
+def explain(error: SiflabError | SiteError) -> int:
+    """Say what is wrong, one line for each argument; the exit code."""
+    if isinstance(error, SiteError):
+        warn(f"siflab: {in_words(error.message)}")
+        return 70
+    if isinstance(error, Invalid):
+        for each in error.errors:
+            warn(f"siflab: {_line(each)}")
+        return 2
+    warn(f"siflab: {in_words(error.message)}")
+    codes: list[tuple[type[SiflabError], int]] = [(NotFound, 3), (SlurmRefused, 4), (SlurmUnreachable, 5)]
+    return next((code for kind, code in codes if isinstance(error, kind)), 2 if error.status == 409 else 70)
+
+
+def _line(error: FieldError) -> str:
+    option = option_of(error.field)
+    return f"{option}: {in_words(error.message)}" if option else in_words(error.message)
+
+
+def interrupted() -> int:
+    warn(pick("siflab: interrupted; runs go on", "siflab：已中断；运行继续进行"))
+    return 130
+
+
+def broken_pipe() -> int:
+    """The reader of our output (`| head`) went away."""
+    sys.stderr.close()
+    return 128 + signal.SIGPIPE

@@ -1,0 +1,202 @@
+"""The arguments of `siflab`, with a help that teaches."""
+
+import argparse
+from typing import NoReturn
+
+from siflab import __version__
+from siflab.cli.ending import EXIT_CODES
+from siflab.cli.terminal import pick, warn
+from siflab.text import terminal_language
+
+_ARGPARSE_ZH = {
+    "usage: ": "用法：",
+    "positional arguments": "参数",
+    "options": "选项",
+    "show this help message and exit": "显示此帮助",
+    "show program's version number and exit": "显示版本号",
+    "the following arguments are required: %s": "缺少参数：%s",
+    "unrecognized arguments: %s": "无法识别的参数：%s",
+    "expected one argument": "需要一个值",
+    "expected at least one argument": "至少需要一个值",
+    "argument %(argument_name)s: %(message)s": "参数 %(argument_name)s：%(message)s",
+    "invalid choice: %(value)r (choose from %(choices)s)": "无效的选择 %(value)r（可选：%(choices)s）",
+    "invalid %(type)s value: %(value)r": "无效的值 %(value)r",
+    "ambiguous option: %(option)s could match %(matches)s": "选项 %(option)s 有歧义：%(matches)s",
+    "not allowed with argument %s": "不能与 %s 同时使用",
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    """Exits with 2 and a way on."""
+
+    def error(self, message: str) -> NoReturn:
+        warn(f"siflab: {message}")
+        warn(pick(f"see `{self.prog} --help`", f"请看 `{self.prog} --help`"))
+        raise SystemExit(2)
+
+
+def build() -> argparse.ArgumentParser:
+    if terminal_language() == "zh":
+        argparse._ = lambda message: _ARGPARSE_ZH.get(message, message)  # type: ignore[attr-defined]
+    parser = _Parser(
+        prog="siflab",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=pick(
+            "Run Jupyter notebooks as Slurm batch jobs, inside Singularity images.",
+            "把 Jupyter notebook 作为 Slurm 批处理作业在 Singularity 镜像中运行。",
+        ),
+        epilog=_epilog(),
+    )
+    parser.add_argument("--version", action="version", version=f"siflab {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar=pick("COMMAND", "命令"), required=True)
+    _promote(_command(commands, "promote", "submit a notebook as a batch job", "把 notebook 提交为批处理作业"))
+    _runs(_command(commands, "runs", "list your runs", "列出您的运行"))
+    _show(_command(commands, "show", "say everything about one run", "显示一个运行的详情"))
+    _logs(_command(commands, "logs", "print a run's log", "显示运行的日志"))
+    _cancel(_command(commands, "cancel", "cancel runs", "取消运行"))
+    _profiles(_command(commands, "profiles", "list what there is to choose", "列出可选的资源配置"))
+    _site(_command(commands, "site", "for administrators: check site.yaml", "供管理员使用：检查 site.yaml"))
+    return parser
+
+
+def _command(commands: "argparse._SubParsersAction[_Parser]", name: str, en: str, zh: str) -> argparse.ArgumentParser:
+    return commands.add_parser(
+        name,
+        help=pick(en, zh),
+        description=pick(f"{en[0].upper()}{en[1:]}.", f"{zh}。"),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def _promote(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "notebook",
+        metavar="NOTEBOOK",
+        help=pick("the notebook (.ipynb); it is never changed", "notebook（.ipynb）；不会被修改"),
+    )
+    add = parser.add_argument
+    add(
+        "--profile",
+        metavar="P",
+        help=pick(
+            "see `siflab profiles`; the site's default if left out", "见 `siflab profiles`；默认为站点的默认配置"
+        ),
+    )
+    add("--gpus", metavar="N", help=pick("GPUs per node", "每节点 GPU 数"))
+    add("--nodes", metavar="N", help=pick("nodes", "节点数"))
+    add("--cpus", metavar="N", help=pick("CPUs per node", "每节点 CPU 数"))
+    add("--memory", metavar="M", help=pick("memory per node, e.g. 16G", "每节点内存，例如 16G"))
+    add("--time", metavar="T", help=pick("time limit: 2:00:00 or 1-00:00:00", "时间上限：2:00:00 或 1-00:00:00"))
+    add("--image", metavar="I", help=pick("another image that the profile allows", "该配置允许的其他镜像"))
+    add(
+        "--kernel",
+        metavar="K",
+        help=pick("a kernel of the image; the notebook's own if left out", "镜像中的内核；默认为 notebook 自己的内核"),
+    )
+    add("--name", help=pick("a name for the run; the notebook's if left out", "运行的名称；默认为 notebook 的名称"))
+    add(
+        "--dry-run",
+        action="store_true",
+        help=pick("show the script and what Slurm says, submit nothing", "只显示脚本和 Slurm 的答复，不提交"),
+    )
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--wait", action="store_true", help=pick("return when the run has ended", "等待运行结束"))
+    how.add_argument(
+        "--follow", action="store_true", help=pick("print the log until the run has ended", "持续显示日志直到运行结束")
+    )
+    _json(parser)
+    parser.epilog = pick(
+        "example:\n  siflab promote train.ipynb --profile a100-1 --gpus 2 --time 1:00:00",
+        "示例：\n  siflab promote train.ipynb --profile a100-1 --gpus 2 --time 1:00:00",
+    )
+
+
+def _runs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--all", "-a", action="store_true", help=pick("also those long ended", "包括早已结束的运行"))
+    parser.add_argument(
+        "--watch",
+        "-w",
+        action="store_true",
+        help=pick("show them again every 2 s, until Ctrl-C", "每 2 秒刷新，直到 Ctrl-C"),
+    )
+    _json(parser)
+
+
+def _show(parser: argparse.ArgumentParser) -> None:
+    _id(parser)
+    _json(parser)
+
+
+def _logs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-f", "--follow", action="store_true", help=pick("go on until the run has ended", "持续显示直到运行结束")
+    )
+    parser.add_argument(
+        "--attempt",
+        metavar="K",
+        type=int,
+        help=pick("the attempt, from 1; the latest if left out", "第几次尝试（从 1 开始）；默认为最近一次"),
+    )
+    _id(parser)
+
+
+def _cancel(parser: argparse.ArgumentParser) -> None:
+    _id(parser, many=True)
+    _json(parser)
+
+
+def _profiles(parser: argparse.ArgumentParser) -> None:
+    _json(parser)
+
+
+def _site(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="site_command", metavar=pick("COMMAND", "命令"), required=True)
+    check = commands.add_parser(
+        "check",
+        help=pick("read site.yaml and say what is wrong with it", "读取 site.yaml 并指出错误"),
+        description=pick(
+            "Read a site.yaml, and look on this machine whether its images and binds are there.",
+            "读取 site.yaml，并检查其中的镜像和挂载目录在本机是否存在。",
+        ),
+    )
+    check.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help=pick("$SIFLAB_SITE or /etc/siflab/site.yaml if left out", "默认为 $SIFLAB_SITE 或 /etc/siflab/site.yaml"),
+    )
+
+
+def _id(parser: argparse.ArgumentParser, many: bool = False) -> None:
+    words = pick("a run's id, or its beginning; or its job's id", "运行的 ID（可只写开头），或作业号")
+    if many:
+        parser.add_argument("ids", metavar="ID", nargs="+", help=words)
+    else:
+        parser.add_argument("id", metavar="ID", help=words)
+
+
+def _json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help=pick("for programs: JSON as in the REST API", "供程序使用：与 REST API 相同的 JSON"),
+    )
+
+
+def _epilog() -> str:
+    lines = [
+        pick("example:", "示例："),
+        "  siflab profiles",
+        "  siflab promote train.ipynb --profile a100-1 --gpus 2 --time 1:00:00",
+        "  siflab runs",
+        "  siflab logs -f ID",
+        "",
+        pick("exit codes:", "退出码："),
+        *(f"  {code:<4}{pick(*words)}" for code, words in EXIT_CODES.items()),
+        "",
+        pick(
+            "The language is that of SIFLAB_LANG, LC_ALL or LANG (en, zh).",
+            "语言由 SIFLAB_LANG、LC_ALL 或 LANG 决定（en、zh）。",
+        ),
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,38 @@
+"""`siflab site check`."""
+
+import argparse
+
+from siflab.cli.terminal import in_words, pick, say, warn
+from siflab.config import load_site, site_path
+from siflab.container.checks import check_binds
+from siflab.container.image import check_image
+
+
+def check(options: argparse.Namespace) -> int:
+    """0 when the file can be used and all that it names is here; 2 when something is missing. A file that cannot be
+    used raises SiteError."""
+    path = site_path(options.file)
+    site = load_site(path)
+    problems = [f"singularity.binds: {in_words(error.message)}" for error in check_binds(site.singularity.binds)]
+    for name, image in site.images.items():
+        problem = check_image(image.path)
+        if problem is not None:
+            problems.append(f"images.{name}.path: {in_words(problem)}")
+    for problem_words in problems:
+        warn(f"{path}: {problem_words}")
+    counts = len(site.images), len(site.profiles)
+    if problems:
+        say(
+            pick(
+                f"{path} can be read, but {len(problems)} thing(s) that it names cannot be used on this machine",
+                f"{path} 可以读取，但其中 {len(problems)} 项在本机无法使用",
+            )
+        )
+        return 2
+    say(
+        pick(
+            f"{path}: good; {counts[0]} image(s), {counts[1]} profile(s)",
+            f"{path}：正确；{counts[0]} 个镜像，{counts[1]} 个资源配置",
+        )
+    )
+    return 0

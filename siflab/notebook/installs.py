@@ -1,0 +1,42 @@
+"""Installing packages in a cell: the image is read-only."""
+
+import re
+from collections.abc import Sequence
+
+from siflab.notebook.findings import Finding
+from siflab.notebook.magics import cell_magic
+from siflab.notebook.read import Cell
+from siflab.text import Text
+
+_TOOL = r"(?:pip3?|conda|mamba|micromamba|uv\s+pip|apt|apt-get)"
+_INSTALL = (
+    rf"(?:sudo\s+)?(?:\S*python[\d.]*\}}?\s+-m\s+|\{{sys\.executable\}}\s+-m\s+)?({_TOOL})\s+(?:-\S+\s+)*install\b"
+)
+_LINE = re.compile(rf"^\s*(?:[%!]|!!)\s*{_INSTALL}")
+_SHELL = re.compile(rf"^\s*{_INSTALL}")
+_SHELLS = ("bash", "sh", "script", "system", "sx")
+
+
+def find_installs(cells: Sequence[Cell]) -> list[Finding]:
+    """One finding for each line that installs something."""
+    findings = []
+    for cell in cells:
+        pattern = _SHELL if cell_magic(cell.source) in _SHELLS else _LINE
+        for number, line in enumerate(cell.source.split("\n"), 1):
+            if match := pattern.match(line):
+                findings.append(Finding("installs-packages", "warning", _message(match[1]), cell.index, number))
+    return findings
+
+
+def _message(tool: str) -> Text:
+    if tool.split()[0] in ("pip", "pip3", "uv"):
+        return Text(
+            f"the image is read-only: `{tool} install` fails, or installs into your home for all your runs and sessions. "
+            "Install once in a terminal of a session, or ask for an image that has the package; then remove this line.",
+            f"镜像只读：`{tool} install` 会失败，或装到您的主目录并影响所有运行和会话。"
+            "请在会话终端中安装一次，或申请包含该软件包的镜像，然后删除此行。",
+        )
+    return Text(
+        f"the image is read-only: `{tool} install` fails in the job. Ask for an image that has the package.",
+        f"镜像只读：`{tool} install` 在作业中会失败。请申请包含该软件包的镜像。",
+    )

@@ -1,0 +1,81 @@
+"""Preflight: what would go wrong if a notebook ran as a batch job. No cell is executed, and nothing is started."""
+
+import re
+
+from siflab.notebook.calls import find_questions
+from siflab.notebook.findings import Finding, by_severity
+from siflab.notebook.installs import find_installs
+from siflab.notebook.kernel_choice import find_kernel
+from siflab.notebook.magics import syntax_tree
+from siflab.notebook.paths import find_paths
+from siflab.notebook.read import Cell, Notebook
+from siflab.notebook.surroundings import Surroundings
+from siflab.text import Text
+
+SKIP_TAG = "skip-execution"
+SILENCE = "siflab-ignore"
+"""A cell with this tag gets no findings; ``siflab-ignore:CODE`` silences one of them, as does a comment
+``# siflab-ignore: CODE`` in the line."""
+_COMMENT = re.compile(rf"#\s*{SILENCE}(?::\s*([\w-]+))?")
+
+
+def preflight(notebook: Notebook, around: Surroundings) -> list[Finding]:
+    """The findings, most severe first."""
+    findings = [*_whole(notebook, around), *find_kernel(notebook, around)]
+    cells = [cell for cell in notebook.code_cells if SKIP_TAG not in cell.tags]
+    is_python = notebook.language == "python"
+    trees = {cell.index: syntax_tree(cell.source) if is_python else None for cell in cells}
+    findings += find_questions(cells, trees)
+    findings += find_installs(cells)
+    findings += find_paths(cells, trees, around)
+    by_index = {cell.index: cell for cell in cells}
+    return by_severity([f for f in findings if f.cell is None or not _silenced(f, by_index[f.cell])])
+
+
+def _whole(notebook: Notebook, around: Surroundings) -> list[Finding]:
+    with_code = [cell for cell in notebook.code_cells if cell.source.strip()]
+    if not with_code:
+        return [
+            Finding(
+                "no-code",
+                "error",
+                Text(
+                    "the notebook has no code to run; write a code cell, or save what you wrote",
+                    "notebook 中没有可运行的代码；请添加代码单元格，或先保存",
+                ),
+            )
+        ]
+    findings = []
+    if all(cell.execution_count is None for cell in with_code):
+        findings.append(
+            Finding(
+                "never-executed",
+                "info",
+                Text(
+                    "no cell has ever been executed here; try it on a little data first",
+                    "尚未执行过任何单元格；建议先用少量数据试运行",
+                ),
+            )
+        )
+    if around.nodes > 1:
+        findings.append(
+            Finding(
+                "first-node-only",
+                "warning",
+                Text(
+                    f"the notebook runs on the first of its {around.nodes} nodes only; ask for one node",
+                    f"notebook 只在 {around.nodes} 个节点中的第一个上运行；请只申请一个节点",
+                ),
+            )
+        )
+    return findings
+
+
+def _silenced(finding: Finding, cell: Cell) -> bool:
+    if SILENCE in cell.tags or f"{SILENCE}:{finding.code}" in cell.tags:
+        return True
+    lines = cell.source.split("\n")
+    if finding.line is None or finding.line > len(lines):
+        return False
+    comment = _COMMENT.search(lines[finding.line - 1])
+    return comment is not None and comment[1] in (None, finding.code)

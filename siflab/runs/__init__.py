@@ -1,0 +1,36 @@
+"""Runs: notebooks promoted to batch jobs. What the REST API, the command line and widgets call alike.
+
+Every function takes a `Viewer` (who looks, and from where) and is synchronous; all raise `siflab.errors.SiflabError`
+only. What they return has `as_dict()` in the shape of openapi.yaml.
+"""
+
+from siflab.runs.cancel import cancel
+from siflab.runs.listing import RunList, get_run, list_runs
+from siflab.runs.log import LogPiece, read_log
+from siflab.runs.preview import Preview, preflight, preview
+from siflab.runs.request import RunRequest
+from siflab.runs.run import Run
+from siflab.runs.session import SessionFacts
+from siflab.runs.submission import submit
+from siflab.runs.viewer import Viewer
+from siflab.runs.views import inventory_view, session_view, site_view
+
+__all__ = [
+    "LogPiece",
+    "Preview",
+    "Run",
+    "RunList",
+    "RunRequest",
+    "SessionFacts",
+    "Viewer",
+    "cancel",
+    "get_run",
+    "inventory_view",
+    "list_runs",
+    "preflight",
+    "preview",
+    "read_log",
+    "session_view",
+    "site_view",
+    "submit",
+]

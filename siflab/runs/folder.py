@@ -1,0 +1,119 @@
+"""A run folder: where its files lie, and how they are read and written.
+
+Each file has one writer, and is replaced atomically: request.json, submission.json, job.sh, input.ipynb and runner.pyz
+by who submits; attempts/K/job.json and end.json by job.sh; the rest of attempts/K by the runner (see `siflab.inside`);
+status.json, which only keeps what can be derived again, by whoever looks first after the end.
+"""
+
+import json
+import os
+import secrets
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from siflab.inside import AttemptFolder, attempt_numbers
+from siflab.runs.naming import FOLDER
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """`path` is as the viewer sees it."""
+
+    path: Path
+
+    @property
+    def id(self) -> str:
+        match = FOLDER.fullmatch(self.path.name)
+        return match["id"] if match else self.path.name
+
+    @property
+    def request(self) -> Path:
+        return self.path / "request.json"
+
+    @property
+    def submission(self) -> Path:
+        return self.path / "submission.json"
+
+    @property
+    def script(self) -> Path:
+        return self.path / "job.sh"
+
+    @property
+    def input(self) -> Path:
+        return self.path / "input.ipynb"
+
+    @property
+    def runner(self) -> Path:
+        return self.path / "runner.pyz"
+
+    @property
+    def status(self) -> Path:
+        return self.path / "status.json"
+
+    @property
+    def attempts(self) -> Path:
+        return self.path / "attempts"
+
+    def attempt(self, number: int) -> AttemptFolder:
+        return AttemptFolder(self.path, number)
+
+    def attempt_numbers(self) -> list[int]:
+        return attempt_numbers(self.path)
+
+    def remove(self) -> None:
+        """Take it away; nobody sees it half gone."""
+        hidden = self.path.with_name(f".removed-{secrets.token_hex(4)}")
+        with suppress(OSError):
+            self.path.rename(hidden)
+            shutil.rmtree(hidden, ignore_errors=True)
+
+
+def run_folders(root: Path) -> list[RunFolder]:
+    """All run folders under `root`, newest first; other files and folders are left alone. Raises OSError when the root
+    is there but cannot be read."""
+    try:
+        with os.scandir(root) as entries:
+            names = [entry.name for entry in entries if FOLDER.fullmatch(entry.name)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [RunFolder(root / name) for name in sorted(names, reverse=True)]
+
+
+def find_folder(root: Path, run_id: str) -> RunFolder | None:
+    return next((folder for folder in run_folders(root) if folder.id == run_id), None)
+
+
+def write_file(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Replace a file atomically, brought to the disk. Raises OSError, and leaves nothing then."""
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        beside.replace(path)
+    except OSError:
+        with suppress(OSError):
+            beside.unlink()
+        raise
+
+
+def write_json(path: Path, value: dict[str, Any]) -> None:
+    try:
+        data = json.dumps(value, ensure_ascii=False, indent=1).encode("utf-8")
+    except UnicodeEncodeError:  # a file name that is no UTF-8
+        data = json.dumps(value, indent=1).encode("ascii")
+    write_file(path, data + b"\n")
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """The object in a file; None when there is none, or it is not whole or not ours."""
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

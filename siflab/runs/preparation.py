@@ -1,0 +1,215 @@
+"""From a request to all that a run is made of, with every error at once and nothing written yet."""
+
+import os
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from siflab import __version__
+from siflab.config import Choice, Resources, resolve
+from siflab.container.checks import bind_problem, check_binds
+from siflab.container.image import check_image
+from siflab.errors import FieldError, Invalid
+from siflab.notebook import Finding, Notebook, NotebookError, Surroundings, kernels_here, preflight, read_notebook
+from siflab.runs.job_view import JobView
+from siflab.runs.naming import folder_name, slug, title_of
+from siflab.runs.request import RunRequest
+from siflab.runs.viewer import Viewer
+from siflab.script.run import RunPlan
+from siflab.text import Text
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A request that can be carried out. `source` is the notebook's path on the host."""
+
+    request: RunRequest
+    resources: Resources
+    notebook: Notebook
+    source: str
+    workdir_inside: str
+    notebook_inside: str
+    title: str
+    job_view: JobView
+    findings: list[Finding]
+
+    def plan(self, viewer: Viewer, run_id: str, created: datetime) -> RunPlan:
+        folder = os.path.join(viewer.runs_root_host(), folder_name(run_id, self.title, created))
+        site = viewer.site
+        partition = site.slurm.partitions.get(self.resources.partition)
+        return RunPlan(
+            run_id=run_id,
+            job_name=slug(self.title),
+            title=self.title,
+            source=self.source,
+            folder=folder,
+            folder_inside=self.job_view.inside(folder) or folder,
+            resources=self.resources,
+            singularity=site.singularity,
+            home=self.job_view.home,
+            warning=site.runs.warning,
+            environment=dict(partition.environment) if partition else {},
+            binds=self.job_view.extra_binds(folder),
+        )
+
+    def request_json(self, viewer: Viewer, plan: RunPlan, created: datetime) -> dict[str, Any]:
+        """request.json: what the runner reads (see `siflab.inside`), what was asked for, and where it comes from."""
+        image = self.resources.image
+        return {
+            "version": 1,
+            "id": plan.run_id,
+            "name": self.title,
+            "mode": self.request.mode,
+            "notebook": self.notebook_inside,
+            "workdir": self.workdir_inside,
+            "kernel": self.request.kernel,
+            "image": {"id": self.resources.image_id, "path": image.path, **self._image_facts(viewer)},
+            "source": self.source,
+            "source_sha256": self.notebook.sha256,
+            "source_size": len(self.notebook.content),
+            "source_modified_ns": self.notebook.modified_ns,
+            "created_at": created.isoformat(timespec="milliseconds"),
+            "user": viewer.user,
+            "site": viewer.site.name,
+            "siflab_version": __version__,
+            "submitted_from": {
+                "host": os.uname().nodename,
+                "session_job": viewer.in_session.job_id if viewer.in_session else None,
+            },
+            "binds": [str(bind) for bind in (*viewer.site.singularity.binds, *plan.binds)],
+            "home": list(plan.home),
+            "profile": self.resources.profile,
+            "resources": self.resources.as_dict(),
+            "slurm": self.resources.sbatch_options(),
+            "request": self.request.model_dump(mode="json", exclude_none=True),
+        }
+
+    def _image_facts(self, viewer: Viewer) -> dict[str, Any]:
+        """Its digest where site.yaml or the session knows it (hashing gigabytes would hold up the submission), and what
+        tells one version of the file from another."""
+        image, session = self.resources.image, viewer.in_session
+        digest = image.digest
+        if digest is None and session is not None and session.image_id == self.resources.image_id:
+            digest = session.image_digest
+        try:
+            facts = os.stat(viewer.seen(image.path) or image.path)
+        except OSError:
+            return {"digest": digest}
+        return {"digest": digest, "size": facts.st_size, "modified_ns": facts.st_mtime_ns, "inode": facts.st_ino}
+
+
+def prepare(viewer: Viewer, request: RunRequest, *, findings_block: bool = True) -> Prepared:
+    """Everything is checked before anything is made. Raises Invalid with all that is wrong; with `findings_block`
+    preflight's errors are among it."""
+    errors: list[FieldError] = []
+    resources = notebook = None
+    try:
+        resources = _resources(viewer, request)
+    except Invalid as invalid:
+        errors += invalid.errors
+    try:
+        notebook = read_notebook(request.path)
+    except NotebookError as error:
+        errors.append(error.error)
+    job_view = JobView(viewer.site, viewer.home)
+    if resources is not None:
+        errors += _check_container(viewer, resources)
+    source, workdir = None, None
+    if notebook is not None:
+        source, workdir = _places(viewer, request.path, job_view)
+        if source is None or workdir is None:
+            errors.append(_not_in_job(request.path, viewer))
+    if resources is None or notebook is None or source is None or workdir is None or errors:
+        raise Invalid(errors)
+    around = surroundings(viewer, job_view, request, resources)
+    findings = preflight(notebook, around)
+    blocking = [finding for finding in findings if finding.severity == "error"]
+    if blocking and findings_block:
+        raise Invalid([FieldError(_field(finding), finding.code, finding.message) for finding in blocking])
+    return Prepared(
+        request=request,
+        resources=resources,
+        notebook=notebook,
+        source=source,
+        workdir_inside=workdir,
+        notebook_inside=os.path.join(workdir, os.path.basename(source)),
+        title=title_of(request.name, request.path),
+        job_view=job_view,
+        findings=findings,
+    )
+
+
+def _field(finding: Finding) -> str:
+    return "kernel" if finding.code == "no-such-kernel" else "path"
+
+
+def _resources(viewer: Viewer, request: RunRequest) -> Resources:
+    choice = Choice(
+        profile=request.profile,
+        image=request.image,
+        nodes=request.nodes,
+        gpus=request.gpus,
+        cpus=request.cpus,
+        memory=request.memory,
+        time=request.time,
+    )
+    return resolve(viewer.site, choice, "run")
+
+
+def surroundings(viewer: Viewer, job_view: JobView, request: RunRequest, resources: Resources) -> Surroundings:
+    """In a session with the run's image, the image's kernels are those that are here."""
+    session = viewer.in_session
+    same_image = session is not None and session.image_id == resources.image_id
+
+    def in_job(path: str) -> str | None:
+        host = viewer.host(path)
+        return job_view.inside(host) if host is not None else None
+
+    return Surroundings(
+        kernel=request.kernel,
+        kernels=kernels_here() if same_image else None,
+        nodes=resources.nodes,
+        exists=os.path.exists,
+        in_job=in_job,
+    )
+
+
+def _check_container(viewer: Viewer, resources: Resources) -> list[FieldError]:
+    """What can be seen from here; on the node job.sh looks again. Inside a session only bound folders can be seen."""
+    errors = []
+    if viewer.in_session is None:
+        errors += check_binds(viewer.site.singularity.binds)
+    else:
+        for bind in viewer.site.singularity.binds:
+            seen = viewer.seen(bind.source)
+            if seen is not None and not os.path.exists(seen):
+                errors.append(bind_problem(bind))
+    path = viewer.seen(resources.image.path)
+    problem = check_image(path) if path is not None else None
+    if problem is not None:
+        errors.append(FieldError("image", "image-unusable", problem))
+    return errors
+
+
+def _places(viewer: Viewer, path: str, job_view: JobView) -> tuple[str | None, str | None]:
+    """(path of the notebook on the host, its folder inside the job's container)."""
+    source = viewer.host(path)
+    if source is None:
+        return None, None
+    return source, job_view.inside(os.path.dirname(source))
+
+
+def _not_in_job(path: str, viewer: Viewer) -> FieldError:
+    folders = ", ".join(viewer.shown(bind.source) for bind in viewer.site.singularity.binds) or viewer.shown(
+        viewer.home
+    )
+    folder = str(Path(path).parent)
+    return FieldError(
+        "path",
+        "not-in-job",
+        Text(
+            f"the job cannot see the folder {folder}; move the notebook to one of: {folders}",
+            f"作业看不到目录 {folder}；请把 notebook 移到以下目录之一：{folders}",
+        ),
+    )

@@ -1,0 +1,172 @@
+"""Handing a run to Slurm, once: its folder is complete before sbatch is called, the job id is written right after.
+
+Nothing is left of a request that is invalid or that Slurm refuses. When sbatch gives no answer the job may be there all
+the same: its comment is looked for before anything is said.
+"""
+
+import os
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+from siflab.errors import FieldError, Internal, Invalid, SlurmRefused, SlurmUnreachable
+from siflab.inside import build_archive
+from siflab.runs.evidence import ask_queue
+from siflab.runs.folder import RunFolder, find_folder, write_file, write_json
+from siflab.runs.listing import get_run
+from siflab.runs.naming import new_id
+from siflab.runs.preparation import Prepared, prepare
+from siflab.runs.request import RunRequest
+from siflab.runs.run import Run
+from siflab.runs.viewer import Viewer
+from siflab.script.run import RunPlan, render_run
+from siflab.slurm.answers import parse_job_id, sbatch_error
+from siflab.slurm.execute import Completed, require_reachable
+from siflab.text import Text
+
+LATE = 20.0
+"""Seconds in which an sbatch whose answer was lost may still make its job appear."""
+_AGAIN = 1.0
+_ABANDONED = 120.0
+"""Seconds after which a folder in the making belongs to a process that was killed."""
+_NOT_TAKEN = ("unable to contact slurm controller", "command not found", "munge encode failed")
+"""With these words sbatch never spoke to slurmctld."""
+
+
+def sbatch_argv(test_only: bool = False) -> list[str]:
+    """The script, which says all that is asked for, goes to standard input: the path of a session is not the host's."""
+    return ["sbatch", "--test-only"] if test_only else ["sbatch", "--parsable"]
+
+
+def submit(viewer: Viewer, request: RunRequest, wait: Callable[[float], None] = time.sleep) -> Run:
+    """The run, with its job id.
+
+    With a `submit_key` a second call answers with the run of the first, also when both come at the same moment. Raises
+    Invalid, SlurmRefused (nothing is left behind), SlurmUnreachable, Internal (the disk).
+    """
+    root = Path(viewer.runs_root())
+    run_id = new_id(request.submit_key, viewer.user)
+    if request.submit_key is not None and find_folder(root, run_id) is not None:
+        return get_run(viewer, run_id)
+    prepared = prepare(viewer, request)
+    try:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        making = _reserve(root, run_id, wait)
+        if making is None:
+            return get_run(viewer, run_id)
+        created = datetime.now().astimezone()
+        plan = prepared.plan(viewer, run_id, created)
+        folder = _make(viewer, root, making, prepared, plan, created)
+    except OSError as error:
+        raise _cannot_write(root, error) from error
+    _hand_over(viewer, folder, plan, request, wait)
+    return get_run(viewer, run_id)
+
+
+def _reserve(root: Path, run_id: str, wait: Callable[[float], None]) -> Path | None:
+    """A folder that only we fill; None when another process has just made this run."""
+    making = root / f".making-{run_id}"
+    while True:
+        try:
+            making.mkdir(mode=0o700)
+        except FileExistsError:
+            if find_folder(root, run_id) is not None:
+                return None
+            with suppress(OSError):
+                if time.time() - making.stat().st_mtime > _ABANDONED:
+                    shutil.rmtree(making, ignore_errors=True)
+                    continue
+            wait(0.05)
+            continue
+        if find_folder(root, run_id) is None:
+            return making
+        shutil.rmtree(making, ignore_errors=True)
+        return None
+
+
+def _make(viewer: Viewer, root: Path, making: Path, prepared: Prepared, plan: RunPlan, created: datetime) -> RunFolder:
+    """All files, then one rename: nobody sees a run folder that is not complete. Raises OSError, and leaves nothing."""
+    beside = RunFolder(making)
+    try:
+        write_file(beside.input, prepared.notebook.content)
+        write_file(beside.runner, build_archive())
+        write_file(beside.script, render_run(plan).encode("utf-8", "surrogateescape"), 0o700)
+        write_json(beside.request, prepared.request_json(viewer, plan, created))
+        write_json(beside.submission, _submission(plan, prepared.request))
+        folder = RunFolder(root / os.path.basename(plan.folder))
+        making.rename(folder.path)
+    except BaseException:
+        shutil.rmtree(making, ignore_errors=True)
+        raise
+    return folder
+
+
+def _submission(plan: RunPlan, request: RunRequest, job_id: str | None = None) -> dict[str, object]:
+    """submission.json: the submit id (what the job's comment has) before sbatch, the job id after."""
+    now = datetime.now().astimezone().isoformat(timespec="milliseconds")
+    return {"submit_id": plan.run_id, "submit_key": request.submit_key, "requested_at": now, "job_id": job_id}
+
+
+def _hand_over(
+    viewer: Viewer, folder: RunFolder, plan: RunPlan, request: RunRequest, wait: Callable[[float], None]
+) -> str:
+    script = folder.script.read_text("utf-8", "surrogateescape")
+    done = viewer.slurm.run(sbatch_argv(), stdin=script, cwd=str(folder.path))
+    job_id = parse_job_id(done.stdout) if done.ok else None
+    if job_id is None and (done.ok or done.unreachable):
+        if any(words in done.stderr.lower() for words in _NOT_TAKEN):
+            folder.remove()
+            require_reachable(done)
+        job_id = _find_late(viewer, plan.run_id, wait)
+        if job_id is None:
+            raise _unanswered(done, folder)
+    if job_id is None:
+        folder.remove()
+        raise _refused(done)
+    with suppress(OSError):  # a full disk: the job's comment names the run, so it is found all the same
+        write_json(folder.submission, _submission(plan, request, job_id))
+    return job_id
+
+
+def _find_late(viewer: Viewer, run_id: str, wait: Callable[[float], None]) -> str | None:
+    """The job of an sbatch whose answer was lost, looked for by its comment."""
+    waited = 0.0
+    while True:
+        job_id = ask_queue(viewer).job_of(run_id)
+        if job_id is not None or waited >= LATE:
+            return job_id
+        wait(_AGAIN)
+        waited += _AGAIN
+
+
+def _unanswered(done: Completed, folder: RunFolder) -> SlurmUnreachable:
+    words = done.stderr.strip().splitlines()[-1][:200] if done.stderr.strip() else "no answer"
+    return SlurmUnreachable(
+        Text(
+            f"sbatch gave no answer ({words}), so it is not known whether Slurm took the job. The run {folder.id} is kept: "
+            "it shows its state as soon as Slurm answers. Look there before you submit again.",
+            f"sbatch 没有回应（{words}），因此尚不确定 Slurm 是否已接受作业。运行 {folder.id} 已保留，"
+            "Slurm 恢复后会显示其状态。重新提交前请先查看。",
+        )
+    )
+
+
+def _refused(done: Completed) -> Invalid | SlurmRefused:
+    field, message = sbatch_error(done.stderr)
+    if field:
+        return Invalid([FieldError(field, "slurm-refused", message)])
+    return SlurmRefused(Text(f"Slurm did not take the job: {message.en}.", f"Slurm 未接受该作业：{message.zh}。"))
+
+
+def _cannot_write(root: Path, error: OSError) -> Internal:
+    words = error.strerror or str(error)
+    return Internal(
+        Text(
+            f"the run's folder cannot be made in {root} ({words}); free some space, or check its permissions. "
+            "Nothing was submitted.",
+            f"无法在 {root} 中创建运行目录（{words}）；请清理空间或检查权限。没有提交任何作业。",
+        )
+    )
