@@ -20,16 +20,14 @@ def notebook_path(path: str, root: Path) -> str:
     May touch the file system, so not for the event loop.
     """
     if not path.strip():
-        raise _wrong("path-empty", Text("Name a notebook.", "请指定一个 notebook。"))
+        raise _wrong("path-empty", Text("name a notebook", "请指定一个 notebook"))
     if "\0" in path:
-        raise _wrong("path-invalid", Text("A path cannot hold a NUL character.", "路径不能包含 NUL 字符。"))
+        raise _wrong("path-invalid", Text("a path cannot hold a NUL character", "路径不能包含 NUL 字符"))
     drive = DRIVE.match(path)
     if drive and not os.path.lexists(_join(root, path)):
         path = path[drive.end() :].lstrip("/")
         if not path:
-            raise _wrong(
-                "path-empty", Text("Name a notebook, not only a drive.", "请指定一个 notebook，而不仅是驱动器。")
-            )
+            raise _wrong("path-empty", Text("name a notebook, not only a drive", "请指定一个 notebook，而不仅是驱动器"))
     return _join(root, path)
 
 

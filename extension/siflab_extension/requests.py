@@ -12,15 +12,15 @@ from siflab_extension.paths import notebook_path
 
 #: pydantic's error types (https://docs.pydantic.dev/latest/errors/validation_errors/) that a client can cause.
 EXPECTED: dict[str, Text] = {
-    "missing": Text("This is required.", "此项必填。"),
-    "extra_forbidden": Text("There is no such field.", "没有这个字段。"),
-    "json_invalid": Text("The request is not valid JSON.", "请求不是有效的 JSON。"),
-    "model_type": Text("The request must be a JSON object.", "请求必须是一个 JSON 对象。"),
-    "string_type": Text("This must be a text.", "此项必须是文本。"),
-    "string_unicode": Text("This must be valid Unicode text.", "此项必须是有效的 Unicode 文本。"),
-    "int_type": Text("This must be a whole number.", "此项必须是整数。"),
-    "int_parsing": Text("This must be a whole number.", "此项必须是整数。"),
-    "int_from_float": Text("This must be a whole number.", "此项必须是整数。"),
+    "missing": Text("this is required", "此项必填"),
+    "extra_forbidden": Text("there is no such field", "没有这个字段"),
+    "json_invalid": Text("the request is not valid JSON", "请求不是有效的 JSON"),
+    "model_type": Text("the request must be a JSON object", "请求必须是一个 JSON 对象"),
+    "string_type": Text("this must be a text", "此项必须是文本"),
+    "string_unicode": Text("this must be valid Unicode text", "此项必须是有效的 Unicode 文本"),
+    "int_type": Text("this must be a whole number", "此项必须是整数"),
+    "int_parsing": Text("this must be a whole number", "此项必须是整数"),
+    "int_from_float": Text("this must be a whole number", "此项必须是整数"),
 }
 
 
@@ -42,7 +42,7 @@ def read_integer(field: str, value: str | None, *, minimum: int | None = None) -
     except ValueError:
         raise Invalid([FieldError(field, "int-parsing", EXPECTED["int_parsing"])]) from None
     if minimum is not None and number < minimum:
-        least = Text(f"This must be at least {minimum}.", f"此项不能小于 {minimum}。")
+        least = Text(f"this must be at least {minimum}", f"此项不能小于 {minimum}")
         raise Invalid([FieldError(field, "too-small", least)])
     return number
 
@@ -51,11 +51,11 @@ def _field_error(detail: ErrorDetails) -> FieldError:
     kind, context = detail["type"], detail.get("ctx", {})
     if kind == "string_too_long":
         longest = context["max_length"]
-        message = Text(f"This may have at most {longest} characters.", f"此项最多 {longest} 个字符。")
+        message = Text(f"this may have at most {longest} characters", f"此项最多 {longest} 个字符")
     elif kind in ("literal_error", "enum"):
-        message = Text(f"This must be one of: {context['expected']}.", f"此项只能是：{context['expected']}。")
+        message = Text(f"this must be one of: {context['expected']}", f"此项只能是：{context['expected']}")
     elif kind == "string_pattern_mismatch":
-        message = Text(f"This must match {context['pattern']}.", f"此项必须符合 {context['pattern']}。")
+        message = Text(f"this must match {context['pattern']}", f"此项必须符合 {context['pattern']}")
     else:
         message = EXPECTED.get(kind, Text.plain(detail["msg"]))
     return FieldError(".".join(str(part) for part in detail["loc"]), kind.replace("_", "-"), message)

@@ -67,7 +67,7 @@ class Workroom:
                     f"No answer within {self.limit:g} seconds: Slurm or the file system is slow or does not respond. "
                     "What was asked may still happen, so look at the list of runs before you try again.",
                     f"{self.limit:g} 秒内没有得到回应：Slurm 或文件系统缓慢或无响应。"
-                    "该请求仍可能被执行，重试之前请先查看任务列表。",
+                    "该请求仍可能被执行，重试之前请先查看运行列表。",
                 )
             ) from None
 

@@ -3,11 +3,10 @@
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Any
 
 from siflab.errors import NotFound, SiflabError
+from siflab.runs import RunRequest
 from siflab.text import Text
 
 TEXT = {"en": "words", "zh": "文字"}
@@ -56,25 +55,6 @@ def sample_run(run_id: str, state: str = "running", **changes: Any) -> dict[str,
         "job_id": "8",
         **changes,
     }
-
-
-class RunRequest(BaseModel):
-    """As openapi.yaml has it."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    path: str
-    profile: str
-    mode: Literal["notebook"] = "notebook"
-    name: str | None = Field(None, max_length=80)
-    image: str | None = None
-    kernel: str | None = None
-    nodes: int | None = None
-    gpus: int | None = None
-    cpus: int | None = None
-    memory: str | None = None
-    time: str | None = None
-    submit_key: str | None = Field(None, pattern=r"^[A-Za-z0-9_-]{8,64}$")
 
 
 @dataclass
