@@ -64,7 +64,9 @@ class Run:
     def start(self, *, python=(sys.executable,), number=1, **popen):
         command = [*python, str(self.folder / "runner.pyz"), "--run", str(self.folder), "--attempt", str(number)]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        self.process = subprocess.Popen(command, cwd="/", **pipes, **popen)
+        # ipykernel behaves otherwise where it sees pytest's variables
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        self.process = subprocess.Popen(command, cwd="/", env=environment, **pipes, **popen)
         return self
 
     def end(self, timeout=60):

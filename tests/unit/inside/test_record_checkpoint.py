@@ -44,7 +44,9 @@ def test_outside_of_a_run_nothing_is_written(tmp_path, monkeypatch):
 def test_the_newest_checkpoints_are_kept_and_loaded(inside_run):
     for step in range(5):
         siflab.checkpoint.save({"step": step}, step)
-    assert [path.name for path in siflab.checkpoint.saved()] == [f"step-{n:010d}.ckpt" for n in (2, 3, 4)]
+    assert sorted(path.name for path in siflab.checkpoint.folder().iterdir()) == [
+        f"step-{n:010d}.ckpt" for n in (2, 3, 4)
+    ]
     assert siflab.checkpoint.load() == {"step": 4}
 
 
