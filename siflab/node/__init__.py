@@ -1,30 +1,22 @@
-"""What a session's job carries along to its node: the shim, the bridge and the bridge's clients.
+"""What a session's job carries along to its node, as one archive in the job's script: the shim and the bridge.
 
-Standard library only, Python 3.6 or later. The modules travel as one zip archive, `node.pyz`, in the job's
-script, and import each other as top-level modules of that archive; siflab itself is on no node. `archive()` builds it.
+Standard library only, Python 3.6 or later: the shim runs with the image's Python, the bridge with the node's own. The
+modules import nothing of the rest of Siflab and each other relatively; `archive.build_archive` makes the archive.
+
+In the session's private folder (0700, on the node; ``/run/siflab`` inside the container) lie:
+
+============== =======================================================================================================
+node.pyz       the archive                                                                   (job script)
+claim.json     where to claim, for whom, with which code; removed by the shim as soon as it is read  (job script)
+bridge.json    `bridge.Settings`: binds, folder of Slurm's commands, home                      (job script)
+profile.sh     bound over /etc/profile.d/zz-siflab.sh: puts PATH back in login shells            (job script)
+no-bridge      why there is no bridge: a line in English, one in Chinese                       (job script)
+shell          pid, start time and node of the batch shell: who is gone is swept               (job script)
+bridge.sock    the bridge's socket                                                                 (bridge)
+scripts/       job scripts on their way to sbatch, each for as long as its sbatch runs             (bridge)
+session.json   facts of this session                                                                 (shim)
+site.json      the public part of site.yaml                                                            (shim)
+python         path of the image's Python, for the clients                                             (shim)
+bin/           sbatch, squeue, ...: client.sh under these names                                        (shim)
+============== =======================================================================================================
 """
-
-import io
-import os
-import zipfile
-
-_MODULES = ("__main__", "shim", "claiming", "listening", "bridge", "wire", "scrub", "options", "client")
-
-
-def archive() -> bytes:
-    """The bytes of node.pyz; the same sources give the same bytes."""
-    folder = os.path.dirname(os.path.abspath(__file__))
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as pyz:
-        for name in _MODULES:
-            with open(os.path.join(folder, name + ".py"), "rb") as source:
-                info = zipfile.ZipInfo(name + ".py", date_time=(1980, 1, 1, 0, 0, 0))
-                info.compress_type = zipfile.ZIP_DEFLATED
-                pyz.writestr(info, source.read())
-    return buffer.getvalue()
-
-
-def client_script() -> str:
-    """The text of the sh program that stands for sbatch, squeue and the rest in the container."""
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "client.sh"), encoding="utf-8") as source:
-        return source.read()

@@ -1,24 +1,32 @@
-"""``python node.pyz shim|bridge|client ...``"""
+"""``python node.pyz shim FOLDER | bridge FOLDER | client NAME [ARGUMENT ...]``"""
 
 import sys
 
+if sys.version_info < (3, 6):
+    sys.exit(
+        "siflab: %s is Python %d.%d, and Siflab needs Python 3.6 or later in the image; tell your administrator "
+        "(`images` in site.yaml: python)" % (sys.executable, sys.version_info[0], sys.version_info[1])
+    )
 
-def main():
-    if len(sys.argv) < 2 or sys.argv[1] not in ("shim", "bridge", "client"):
-        sys.exit("usage: node.pyz shim FOLDER | bridge FOLDER | client NAME [ARGUMENT...]")
-    name, arguments = sys.argv[1], sys.argv[2:]
-    if name == "shim":
-        import shim
 
-        return shim.main(arguments)
-    if name == "bridge":
-        import bridge
+def main(arguments):
+    """The exit code. Each part is imported only where it runs: a client has to start fast."""
+    part, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
+    if part == "shim":
+        from siflab.node import shim
 
-        return bridge.main(arguments)
-    import client
+        return shim.main(*rest)
+    if part == "bridge":
+        from siflab.node import bridge
 
-    return client.main(arguments)
+        return bridge.main(*rest)
+    if part == "client":
+        from siflab.node import client
+
+        return client.main(rest)
+    sys.stderr.write(__doc__ + "\n")
+    return 2
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

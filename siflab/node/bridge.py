@@ -1,207 +1,203 @@
-"""The bridge: runs Slurm's client commands on the host for the session's container.
+"""The bridge: runs Slurm's client commands on the node, for the container, where there is neither Slurm nor munge.
 
-``python node.pyz bridge FOLDER``: listens on a Unix socket in the session's private folder, takes requests of the same
-uid only, runs no other programs than Slurm's own, each as an argument list, and ends them when their client goes away.
-It dies with the shell that started it.
+It listens on a Unix socket in the session's private folder, takes requests of its own user only, and runs nothing but
+Slurm's commands, as argument lists. It ends with the shell that started it.
 """
 
-import ctypes
-import fcntl
 import json
 import os
-import pty
-import shutil
 import signal
 import socket
 import struct
-import subprocess
 import sys
-import termios
 import threading
+from collections import namedtuple
 
-import options
-import scrub
-import wire
+from . import commands, protocol
+from .execution import Execution
+from .paths import PathMap
+from .submission import prepare
+from .words import Words, log
 
-COMMANDS = ("sbatch", "squeue", "scancel", "sacct", "sinfo", "scontrol", "sstat", "sprio", "sshare")
-REFUSED = {
-    "srun": "srun cannot run inside a session; put it into a script and submit that with sbatch",
-    "salloc": "salloc cannot run inside a session; use sbatch, or start another session from the Hub",
-}
-AT_ONCE = 32
-_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+Settings = namedtuple("Settings", "binds slurm_bin home")  # [[source, target]], folder or None, the user's home here
+
+AT_ONCE = 32  # commands that run at the same time
+_WAIT = 60.0  # seconds that one more waits for its turn
+_BUSY, _NOT_ALLOWED, _CANNOT_RUN = 75, 71, 70  # exit codes of a client, after sysexits.h
+_LOOK = 2.0  # seconds between two looks whether the parent is still there
 _PR_SET_PDEATHSIG = 1
 
 
 class Bridge(object):
-    """`settings` has ``binds`` ([inside, host] pairs), ``bin`` (folder of the commands, or null) and ``conf``."""
+    """`environment` is what the job gave the bridge; the commands get what is left of it after `commands.clean`."""
 
-    def __init__(self, settings, environment):
-        self.binds = [tuple(pair) for pair in settings.get("binds", [])]
-        self.bin = settings.get("bin")
-        self.environment = scrub.clean(environment)
-        if settings.get("conf"):
-            self.environment["SLURM_CONF"] = settings["conf"]
-        self.home = self.environment.get("HOME", "/")
-        self.places = threading.BoundedSemaphore(AT_ONCE)
+    def __init__(self, folder, settings, environment):
+        self.folder, self.settings = folder, settings
+        self.path_map = PathMap(settings.binds)
+        self.environment = commands.clean(environment)
+        self._turns = threading.BoundedSemaphore(AT_ONCE)
+        self._running, self._lock = set(), threading.Lock()
 
-    def serve(self, path):
-        """Listen for ever."""
+    def serve(self, wanted):
+        """Take requests as long as `wanted()` holds; asked every two seconds."""
+        os.chdir(self.folder)  # a socket's path may have 107 bytes at most, and a site's folder may be longer
         listener = socket.socket(socket.AF_UNIX)
-        before = os.umask(0o177)
-        listener.bind(path)
-        os.umask(before)
-        listener.listen(256)
-        while True:
-            connection, _ = listener.accept()
-            threading.Thread(target=self.answer, args=(connection,), daemon=True).start()
-
-    def answer(self, connection):
-        """One client, from its request to the exit code."""
+        listener.bind(protocol.SOCKET)
+        os.chmod(protocol.SOCKET, 0o600)
+        listener.listen(128)
+        listener.settimeout(_LOOK)
         try:
-            _, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-            if uid != os.getuid():
-                raise ValueError("user %d may not use this session's bridge" % uid)
-            with self.places:
-                Command(self, connection, wire.receive_request(connection)).run()
-        except (EOFError, OSError):
-            pass
-        except ValueError as error:
-            try:
-                connection.sendall(wire.frame(b"F", str(error).encode("utf-8", "replace")))
-            except OSError:
-                pass
-        finally:
-            connection.close()
-
-    def locate(self, name):
-        """The absolute path of a command that may be run. Raises ValueError with words for a person."""
-        if name in REFUSED:
-            raise ValueError(REFUSED[name])
-        if name not in COMMANDS:
-            raise ValueError("%s is not available in a session" % name)
-        path = (
-            os.path.join(self.bin, name) if self.bin else shutil.which(name, path=self.environment.get("PATH", _PATH))
-        )
-        if not path or not os.access(path, os.X_OK):
-            raise ValueError("%s is not installed on node %s; tell your administrator" % (name, os.uname()[1]))
-        return path
-
-
-class Command(object):
-    """One command that runs for one client."""
-
-    def __init__(self, bridge, connection, request):
-        self.bridge, self.connection = bridge, connection
-        self.argv = [str(word) for word in request["argv"]]
-        self.name = os.path.basename(self.argv[0])
-        self.path = bridge.locate(self.name)
-        self.cwd = options.to_host(str(request.get("cwd") or "/"), bridge.binds)
-        self.client_environment = request.get("env") or {}
-        self.window = request.get("window")
-        self.lock = threading.Lock()
-        self.process = None
-
-    def run(self):
-        if self.name == "sbatch":
-            self.argv = options.map_sbatch(self.argv, self.bridge.binds)
-        if not os.path.isdir(self.cwd):
-            if self.name == "sbatch":
-                words = "siflab: this folder does not exist on the host; the job starts in %s\n" % self.bridge.home
-                self.send(b"E", words.encode("utf-8"))
-            self.cwd = self.bridge.home
-        env = scrub.for_command(self.bridge.environment, self.client_environment, self.cwd)
-        terminal, out = self._terminal()
-        self.process = subprocess.Popen(
-            [self.path] + self.argv[1:],
-            cwd=self.cwd,
-            env=env,
-            stdin=subprocess.PIPE,
-            stdout=out,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            bufsize=0,
-        )
-        if terminal is not None:
-            os.close(out)
-        source = self.process.stdout.fileno() if terminal is None else terminal
-        pumps = [
-            threading.Thread(target=self._pump, args=(source, b"O"), daemon=True),
-            threading.Thread(target=self._pump, args=(self.process.stderr.fileno(), b"E"), daemon=True),
-        ]
-        for thread in pumps + [threading.Thread(target=self._feed, daemon=True)]:
-            thread.start()
-        for thread in pumps:
-            thread.join()
-        code = self.process.wait()
-        if terminal is not None:
-            os.close(terminal)
-        self.send(b"X", struct.pack("!i", code if code >= 0 else 128 - code))
-
-    def send(self, letter, payload):
-        with self.lock:
-            self.connection.sendall(wire.frame(letter, payload))
-
-    def _terminal(self):
-        """A pseudo-terminal of the client's size when its output is a terminal, so that output comes line by line."""
-        window = self.window
-        if not (
-            isinstance(window, list) and len(window) == 2 and all(isinstance(n, int) and 0 < n < 10000 for n in window)
-        ):
-            return None, subprocess.PIPE
-        master, slave = pty.openpty()
-        attributes = termios.tcgetattr(slave)
-        attributes[1] &= ~termios.OPOST
-        termios.tcsetattr(slave, termios.TCSANOW, attributes)
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", window[0], window[1], 0, 0))
-        return master, slave
-
-    def _pump(self, source, letter):
-        try:
-            while True:
+            while wanted():
                 try:
-                    piece = os.read(source, 65536)
-                except OSError:  # a pseudo-terminal whose other end is closed
-                    return
-                if not piece:
-                    return
-                self.send(letter, piece)
-        except OSError:  # the client is gone
-            self._signal(signal.SIGTERM)
+                    connection = listener.accept()[0]
+                except socket.timeout:
+                    continue
+                connection.settimeout(None)
+                threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+        finally:
+            listener.close()
+            with self._lock:
+                left = list(self._running)
+            for execution in left:
+                execution.signal(signal.SIGTERM)
 
-    def _feed(self):
+    def _answer(self, connection):
+        with connection:
+            try:
+                if _peer(connection) != os.getuid():
+                    raise commands.NotAllowed(Words("this session belongs to another user", "该会话属于其他用户"))
+                self._run(connection)
+            except commands.NotAllowed as refused:
+                _fail(connection, _NOT_ALLOWED, refused.args[0])
+            except OSError as error:
+                _fail(
+                    connection, _CANNOT_RUN, Words("the command cannot be run: %s" % error, "命令无法运行：%s" % error)
+                )
+            except protocol.Broken as broken:
+                log("bridge: a request was dropped: %s" % broken)
+
+    def _run(self, connection):
+        request = read_request(connection)
+        script = read_script(connection, request)
+        name = os.path.basename(request["argv"][0])
+        program = commands.find(name, self.settings.slurm_bin, self.environment)
+        wanted = request["cwd"]
+        cwd = self.path_map.to_host(wanted)
+        if cwd is None or not os.path.isdir(cwd):
+            cwd = self.settings.home
+            if name == "sbatch":
+                _warn(connection, _no_such_folder(wanted, cwd))
+        if not self._turns.acquire(timeout=_WAIT):
+            _fail(connection, _BUSY, _busy())
+            return
         try:
-            while True:
-                letter, payload = wire.receive_frame(self.connection)
-                if letter == b"S" and len(payload) == 1:
-                    self._signal(payload[0])
-                elif letter == b"I" and payload:
-                    view = memoryview(payload)
-                    while view:
-                        view = view[self.process.stdin.write(view) :]
-                elif letter == b"I":
-                    self.process.stdin.close()
-        except (EOFError, OSError, ValueError):
-            if self.process.poll() is None:
-                self._signal(signal.SIGTERM)
+            with prepare(request, script, self.path_map, cwd, self.folder) as (words, warnings):
+                for warning in warnings:
+                    _warn(connection, warning)
+                environment = commands.for_command(self.environment, request["environment"], cwd)
+                self._execute(Execution(connection, [program] + words, cwd, environment, request["terminal"]))
+        finally:
+            self._turns.release()
 
-    def _signal(self, number):
+    def _execute(self, execution):
+        with self._lock:
+            self._running.add(execution)
         try:
-            os.killpg(self.process.pid, number)
-        except (OSError, ValueError):
-            pass
+            execution.run()
+        finally:
+            with self._lock:
+                self._running.discard(execution)
 
 
-def main(arguments):
-    folder = arguments[0]
-    for number in (signal.SIGINT, signal.SIGQUIT):  # a shell's "&" left them ignored
+def read_request(connection):
+    """The request, with every field of the type that `protocol` says. Raises Broken."""
+    kind, payload = protocol.receive(connection)
+    request = protocol.decode(payload)
+    argv, cwd, terminal = request.get("argv"), request.get("cwd"), request.get("terminal")
+    if kind != protocol.REQUEST or not isinstance(argv, list) or not argv:
+        raise protocol.Broken("no command")
+    if not all(isinstance(word, str) and "\0" not in word for word in argv + [cwd]) or not cwd.startswith("/"):
+        raise protocol.Broken("a command's words and its folder are strings")
+    if terminal is not None and not (
+        isinstance(terminal, list) and len(terminal) == 2 and all(type(n) is int and 0 < n < 10000 for n in terminal)
+    ):
+        raise protocol.Broken("a terminal has rows and columns")
+    if not isinstance(request.get("environment"), dict):
+        raise protocol.Broken("no environment")
+    return request
+
+
+def read_script(connection, request):
+    """The job script that the client read inside, or None. Raises Broken."""
+    script = request.get("script")
+    if script is None:
+        return None
+    at, size = script.get("at"), script.get("size")
+    if (
+        type(at) is not int
+        or not 0 < at < len(request["argv"])
+        or type(size) is not int
+        or size > protocol.SCRIPT_LIMIT
+    ):
+        raise protocol.Broken("a script without place or size")
+    data = b""
+    while len(data) < size:
+        kind, piece = protocol.receive(connection)
+        if kind != protocol.SCRIPT:
+            raise protocol.Broken("the script is missing")
+        data += piece
+    return data
+
+
+def _peer(connection):
+    """The user id of the process at the other end (SO_PEERCRED, unix(7)); the same in every user namespace."""
+    return struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1]
+
+
+def _fail(connection, code, words):
+    try:
+        protocol.send(connection, protocol.FAILURE, protocol.encode(dict(words._asdict(), code=code)))
+    except OSError:
+        pass
+
+
+def _warn(connection, words):
+    protocol.send(connection, protocol.WARNING, protocol.encode(words._asdict()))
+
+
+def _no_such_folder(wanted, cwd):
+    return Words(
+        "the folder %s is not on the node, only in the container: the job starts in %s" % (wanted, cwd),
+        "目录 %s 只存在于容器中，节点上没有：作业将在 %s 中启动" % (wanted, cwd),
+    )
+
+
+def _busy():
+    return Words(
+        "%d commands of this session run already; try again in a moment" % AT_ONCE,
+        "本会话已有 %d 个命令在运行；请稍后再试" % AT_ONCE,
+    )
+
+
+def _end_with_parent():
+    """prctl(2). Where Python has no ctypes the look every two seconds serves."""
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    except (ImportError, OSError, AttributeError):
+        pass
+
+
+def main(folder):
+    """Serve until the parent ends."""
+    for number in (signal.SIGINT, signal.SIGQUIT):  # a shell's "&" left them ignored, and commands would inherit that
         signal.signal(number, signal.SIG_DFL)
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    with open(os.path.join(folder, "bridge.json"), encoding="utf-8") as source:
-        settings = json.load(source)
-    Bridge(settings, os.environ).serve(os.path.join(folder, wire.SOCKET))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    parent = os.getppid()
+    _end_with_parent()
+    os.umask(0o077)
+    with open(os.path.join(folder, "bridge.json"), "rb") as stream:
+        settings = Settings(**json.loads(stream.read().decode("utf-8")))
+    Bridge(folder, settings, os.environ).serve(lambda: os.getppid() == parent)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,152 +1,162 @@
-"""What stands for sbatch, squeue and the rest in the container: passes one command over the bridge."""
+"""The client: stands for one of Slurm's commands in the container and passes it over the bridge.
 
+Exit codes: the command's own; 69 when there is no bridge, 70, 71 or 75 when the bridge did not run it, 76 when the
+bridge went away meanwhile (sysexits.h), 141 when nobody reads the output.
+"""
+
+import errno
 import os
 import signal
 import socket
-import struct
 import sys
 import threading
 
-import wire
+from . import commands, protocol, sbatch_line
+from .words import Words, language
 
-NO_BRIDGE = 69
-_PASSED_ON = ("COLUMNS", "LINES", "TERM", "TZ", "SLURM_TIME_FORMAT")
-_VALUED = set("AabCcdDeFGHiJkLMmNnopqQtwxB")  # short options of sbatch that take a value
-
-
-def script_index(argv):
-    """Where in sbatch's argv the script is named; None when it comes on standard input or by --wrap."""
-    index = 1
-    while index < len(argv):
-        word = argv[index]
-        if word == "--":
-            return index + 1 if index + 1 < len(argv) else None
-        if word.startswith("--wrap"):
-            return None
-        if not word.startswith("-") or word == "-":
-            return index
-        if word.startswith("--"):
-            index += 1 if "=" in word or word in _FLAGS else 2
-        else:
-            index += 2 if len(word) == 2 and word[1] in _VALUED else 1
-    return None
-
-
-_FLAGS = {
-    "--contiguous", "--exclusive", "--help", "--hold", "--ignore-pbs", "--no-requeue", "--overcommit",
-    "--oversubscribe",
-    "--parsable", "--quiet", "--reboot", "--requeue", "--spread-job", "--test-only", "--usage", "--use-min-nodes",
-    "--verbose", "--version", "--wait",
-}  # fmt: skip
-
-
-def prepared(argv):
-    """(argv for the host, bytes for standard input or None): a script is read here and sent along, since the host may
-    not have its path."""
-    if argv[0] != "sbatch":
-        return argv, None
-    index = script_index(argv)
-    if index is None:
-        return argv, None
-    try:
-        with open(argv[index], "rb") as source:
-            script = source.read()
-    except OSError as error:
-        raise ValueError("sbatch: error: Unable to open file %s: %s" % (argv[index], error.strerror))
-    rest = argv[index + 1 :]
-    named = any(word.startswith(("-J", "--job-name")) for word in argv[1:index])
-    name = (
-        []
-        if named or b"--job-name" in script or b"#SBATCH -J" in script
-        else ["--job-name=" + os.path.basename(argv[index])]
-    )
-    return argv[:index] + name + (["/dev/stdin"] + rest if rest else []), script
+_NO_BRIDGE, _LOST, _NO_READER = 69, 76, 141
 
 
 def main(arguments):
-    folder = os.path.dirname(os.path.abspath(sys.argv[0]))
-    argv = [os.path.basename(arguments[0])] + arguments[1:]
-    try:
-        argv, script = prepared(argv)
-    except ValueError as error:
-        sys.stderr.write("%s\n" % error)
-        return 1
+    """`arguments`: the command's name and its words. Gives the exit code."""
+    name, words = os.path.basename(arguments[0]), arguments[1:]
+    folder = os.environ.get("SIFLAB_DIR") or "/run/siflab"
+    script = None
+    options = []
+    if name == "sbatch":
+        options, at = sbatch_line.parse(words)
+        if at is not None:
+            try:
+                script = _read(words[at])
+            except OSError as error:  # in sbatch's own words
+                sys.stderr.write("sbatch: error: Unable to open file %s: %s\n" % (words[at], error.strerror))
+                return 1
+            options = options + sbatch_line.directives(script)
     connection = socket.socket(socket.AF_UNIX)
     try:
-        connection.connect(os.path.join(folder, wire.SOCKET))
+        connection.connect(os.path.join(folder, protocol.SOCKET))
     except OSError:
-        sys.stderr.write(
-            "siflab: Slurm commands are not available in this session (no bridge: node %s may lack Python 3.6); "
-            "use a login node, or tell your administrator\n" % os.uname()[1]
-        )
-        return NO_BRIDGE
-    request = {"argv": argv, "cwd": os.getcwd(), "window": _window()}
-    request["env"] = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    return Relay(connection, argv[0], script).run(request)
+        _say(_no_bridge(folder))
+        return _NO_BRIDGE
+    environment = commands.preferences(os.environ)
+    environment.update((n, os.environ[n]) for n in sbatch_line.exported(options) if n in os.environ)
+    request = {
+        "argv": [name] + words,
+        "cwd": os.getcwd(),
+        "terminal": _terminal(),
+        "environment": environment,
+        "script": None if script is None else {"at": at + 1, "size": len(script)},
+    }
+    return Relay(connection).run(request, script, _reads_input(name, words))
 
 
 class Relay(object):
-    """Standard streams and signals between this process and the command on the host."""
+    """Standard streams, signals and the exit code, between this process and the command on the node."""
 
-    def __init__(self, connection, name, script):
-        self.connection, self.name, self.script = connection, name, script
-        self.lock = threading.Lock()
+    def __init__(self, connection):
+        self._connection, self._lock = connection, threading.Lock()
 
-    def run(self, request):
-        try:
-            wire.send_request(self.connection, request)
-        except OSError:
-            pass
+    def run(self, request, script, reads_input):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-            signal.signal(number, lambda number, _: self._send(b"S", bytes([number])))
-        threading.Thread(target=self._feed, daemon=True).start()
+            signal.signal(number, self._on_signal)
+        self._send(protocol.REQUEST, protocol.encode(request))
+        for start in range(0, len(script or b""), protocol.PIECE):
+            self._send(protocol.SCRIPT, script[start : start + protocol.PIECE])
+        if reads_input:
+            threading.Thread(target=self._feed, daemon=True).start()
+        else:
+            self._send(protocol.INPUT)
         try:
             return self._receive()
-        except EOFError:
-            sys.stderr.write("siflab: the bridge went away\n")
-            return 70
+        except protocol.Broken:
+            _say(
+                Words(
+                    "the bridge to Slurm went away; whether the command took effect, squeue on a login node can tell",
+                    "与 Slurm 的桥接已中断；命令是否生效，请在登录节点上用 squeue 确认",
+                )
+            )
+            return _LOST
 
     def _receive(self):
         while True:
-            letter, payload = wire.receive_frame(self.connection)
-            if letter in (b"O", b"E"):
-                view = memoryview(payload)
+            kind, payload = protocol.receive(self._connection)
+            if kind in (protocol.OUTPUT, protocol.ERRORS):
                 try:
-                    while view:
-                        view = view[os.write(1 if letter == b"O" else 2, view) :]
-                except BrokenPipeError:
-                    return 141
-            elif letter == b"X":
-                return struct.unpack("!i", payload)[0]
-            else:
-                sys.stderr.write("siflab: %s\n" % payload.decode("utf-8", "replace"))
-                return 71
+                    _write(1 if kind == protocol.OUTPUT else 2, payload)
+                except OSError as error:
+                    return _NO_READER if error.errno == errno.EPIPE else 1
+            elif kind == protocol.EXIT:
+                return protocol.decode_code(payload)
+            elif kind in (protocol.FAILURE, protocol.WARNING):
+                said = protocol.decode(payload)
+                _say(Words(said.get("en", ""), said.get("zh", "")))
+                if kind == protocol.FAILURE:
+                    return said.get("code", 1)
 
     def _feed(self):
-        if self.script is not None:
-            for start in range(0, len(self.script), 65536):
-                self._send(b"I", self.script[start : start + 65536])
-        elif self.name == "sbatch" and not os.isatty(0):
-            while True:
-                try:
-                    piece = os.read(0, 65536)
-                except OSError:
-                    piece = b""
-                if not piece:
-                    break
-                self._send(b"I", piece)
-        self._send(b"I", b"")
-
-    def _send(self, letter, payload):
-        with self.lock:
+        while True:
             try:
-                self.connection.sendall(wire.frame(letter, payload))
+                piece = os.read(0, protocol.PIECE)
+            except OSError:
+                piece = b""
+            self._send(protocol.INPUT, piece)
+            if not piece:
+                return
+
+    def _on_signal(self, number, _frame):
+        # by a thread of its own: this one may be in the middle of a frame
+        threading.Thread(target=self._send, args=(protocol.SIGNAL, bytes([number])), daemon=True).start()
+
+    def _send(self, kind, payload=b""):
+        """What cannot be sent is noticed where the answer is awaited."""
+        with self._lock:
+            try:
+                protocol.send(self._connection, kind, payload)
             except OSError:
                 pass
 
 
-def _window():
+def _reads_input(name, words):
+    """Whether the command reads its standard input: most do not, and must leave it to a surrounding ``while read``."""
+    if name == "sbatch":
+        return sbatch_line.reads_input(words)
+    if name == "scancel":
+        return any(word in ("-i", "--interactive") for word in words)
+    return name == "scontrol" and not words
+
+
+def _read(path):
+    with open(path, "rb") as stream:
+        script = stream.read(protocol.SCRIPT_LIMIT + 1)
+    if len(script) > protocol.SCRIPT_LIMIT:
+        raise OSError(errno.EFBIG, "longer than Slurm allows")
+    return script
+
+
+def _terminal():
     if not os.isatty(1):
         return None
     size = os.get_terminal_size(1)
     return [size.lines or 24, size.columns or 80]
+
+
+def _write(descriptor, data):
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _say(words):
+    _write(2, ("siflab: %s\n" % getattr(words, language(os.environ))).encode("utf-8", "replace"))
+
+
+def _no_bridge(folder):
+    """What the job script noted when it could not start the bridge, or that it ended since."""
+    try:
+        with open(os.path.join(folder, "no-bridge"), "rb") as stream:
+            return Words(*stream.read().decode("utf-8").splitlines()[:2])
+    except (OSError, ValueError, TypeError):
+        return Words(
+            "Slurm commands are not available in this session: its bridge ended. Use a login node, or start it anew",
+            "本会话无法使用 Slurm 命令：桥接程序已退出。请使用登录节点，或重新启动会话",
+        )

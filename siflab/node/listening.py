@@ -1,66 +1,80 @@
-"""Proof that a server of ours listens on a port: the listening socket's inode is open in a process below our child.
+"""Whose is the socket that listens on a port?
 
-A port that was only reserved can be taken by another user's process, whose pages would then be shown as this user's
-(seen in a trial), so nothing less is proof.
+Another user's process can bind *and listen* on a port that we only reserved (seen in a trial); its pages would then be
+shown on the Hub's origin, as this user's. So nothing less counts than the listening socket's inode, open in our child.
+Sources: proc(5), and the kernel's Documentation/networking/proc_net_tcp.
 """
 
+import contextlib
 import os
 import socket
 
-LISTEN = "0A"  # tcp_states.h, as /proc/net/tcp prints it
+NOBODY, OURS, FOREIGN = "nobody", "ours", "foreign"
+_LISTEN = "0A"
+_TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 
 
-def free_port():
-    """A port that nobody uses at this moment."""
-    probe = socket.socket()
+@contextlib.contextmanager
+def reserved_port():
+    """A port that nobody has at present, held for as long as the block runs. It is bound with SO_REUSEADDR and does not
+    listen, so a server that sets SO_REUSEADDR too (tornado and asyncio do) can have it, and the kernel gives it to
+    nobody who asks for any port."""
+    holder = socket.socket()
     try:
-        probe.bind(("0.0.0.0", 0))
-        return probe.getsockname()[1]
+        holder.bind(("0.0.0.0", 0))
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        yield holder.getsockname()[1]
     finally:
-        probe.close()
+        holder.close()
 
 
-def listening_inodes(port):
-    """The inodes of all sockets that listen on `port` in this network namespace."""
-    inodes = set()
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+def owner(port, pid):
+    """OURS when every socket that listens on the port, at any address, belongs to `pid` or a process below it; FOREIGN
+    when one does not; NOBODY when none listens. It looks at this network namespace."""
+    inodes = _listening(port)
+    if not inodes:
+        return NOBODY
+    return OURS if inodes <= _sockets(_family(pid)) else FOREIGN
+
+
+def _listening(port):
+    """Inodes of the sockets that listen on a port."""
+    found = set()
+    suffix = ":%04X" % port
+    for table in _TABLES:
         try:
             with open(table) as lines:
-                rows = [line.split() for line in lines][1:]
-        except OSError:
+                next(lines)
+                for line in lines:
+                    fields = line.split(None, 10)
+                    if fields[3] == _LISTEN and fields[1].endswith(suffix):
+                        found.add(fields[9])
+        except (OSError, StopIteration):  # no IPv6 here
             continue
-        for row in rows:
-            if len(row) > 9 and row[3] == LISTEN and int(row[1].rpartition(":")[2], 16) == port:
-                inodes.add(row[9])
-    return inodes
-
-
-def descendants(pid):
-    """`pid` and every process below it."""
-    found, todo = [], [pid]
-    while todo:
-        current = todo.pop()
-        found.append(current)
-        try:
-            threads = os.listdir("/proc/%d/task" % current)
-        except OSError:
-            continue
-        for thread in threads:
-            try:
-                with open("/proc/%d/task/%s/children" % (current, thread)) as children:
-                    todo.extend(int(child) for child in children.read().split())
-            except OSError:
-                continue
     return found
 
 
-def who_listens(port, child):
-    """``ours`` if processes of `child` own every listening socket of the port, ``other`` if not, else ``nobody``."""
-    inodes = listening_inodes(port)
-    if not inodes:
-        return "nobody"
-    ours = set()
-    for pid in descendants(child):
+def _family(pid):
+    """`pid` and every process below it."""
+    children = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open("/proc/%s/stat" % name, "rb") as stream:
+                    parent = int(stream.read().rpartition(b")")[2].split()[1])
+            except (OSError, IndexError):  # it ended meanwhile
+                continue
+            children.setdefault(parent, []).append(int(name))
+    family = [pid]
+    for member in family:
+        family.extend(children.get(member, ()))
+    return family
+
+
+def _sockets(pids):
+    """Inodes of the sockets that processes have open."""
+    found = set()
+    for pid in pids:
         folder = "/proc/%d/fd" % pid
         try:
             names = os.listdir(folder)
@@ -68,9 +82,9 @@ def who_listens(port, child):
             continue
         for name in names:
             try:
-                target = os.readlink(folder + "/" + name)
+                target = os.readlink(os.path.join(folder, name))
             except OSError:
                 continue
             if target.startswith("socket:["):
-                ours.add(target[8:-1])
-    return "ours" if inodes <= ours else "other"
+                found.add(target[len("socket:[") : -1])
+    return found

@@ -1,192 +1,227 @@
-"""The shim: claims the session from the Hub, starts its server, proves that it listens, stays its parent.
+"""The shim: the parent of a session's server, inside the container.
 
-Runs inside the container with the image's Python, as ``python node.pyz shim FOLDER``; FOLDER is the session's private
-one. Exit codes: that of the server, or 41 refused by the Hub, 42 the Hub was away too long, 43 no port could be had.
+It claims what the session runs with, starts the server, and reports it ready only when its own child listens on the
+port. Then it stays, passes signals on, and ends with the server's exit code.
+
+Exit codes: the server's own if it is under 128; else one of those below. All are under 128, since Slurm takes a batch
+script's exit code from 128 on for a signal.
 """
 
 import json
 import os
+import pkgutil
 import signal
-import subprocess
+import socket
 import sys
-import threading
 import time
 
-import claiming
-import listening
+from . import folder as private
+from .child import Child
+from .environment import server_environment
+from .hub import Away, Hub, Refused
+from .listening import FOREIGN, OURS, owner, reserved_port
+from .words import Words, log
 
-NO_PORT = 43
-TRIES = 5
-GRACE = 20  # seconds between TERM and KILL
-_TAIL = 8000  # bytes of the server's output that a failure report carries
+REFUSED = 41  # the Hub refused the claim
+HUB_AWAY = 42  # the Hub did not answer for 15 minutes
+NOT_STARTED = 43  # the server could not be run, or ended well before it listened
+NOT_LISTENING = 44  # the server did not listen within the boot limit
+PORTS_TAKEN = 45  # other processes took one port after the other
+KILLED = 46  # the server was ended by a signal that the job did not get
+STOPPED = 47  # the job was told to end
+
+PORT_TRIES = 5
+GRACE = 25.0  # seconds between TERM and KILL; Slurm's own KillWait is 30 by default
+_LOOK = 0.05  # seconds between two looks at the port
 
 
-class Server(object):
-    """The single-user server as a child; its output goes to the job's log, and the end of it is kept."""
+class _Stop(Exception):
+    """The job is told to end, and there is no server."""
 
-    def __init__(self, argv, env):
-        self.tail = b""
-        self.process = subprocess.Popen(
-            argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        )
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
 
-    def _read(self):
-        while True:
-            piece = os.read(self.process.stdout.fileno(), 65536)
-            if not piece:
-                return
-            self.tail = (self.tail + piece)[-_TAIL:]
-            view = memoryview(piece)
-            while view:
-                view = view[os.write(1, view) :]
-
-    def output(self):
-        """The end of what it printed, once it has ended."""
-        self._reader.join(2)
-        return self.tail.decode("utf-8", "replace")
-
-    def stop(self):
-        """TERM, a grace time, KILL."""
-        if self.process.poll() is None:
-            self.process.terminate()
-            try:
-                self.process.wait(GRACE)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-        return self.process.wait()
+class _Failed(Exception):
+    """(exit code, Words): the Hub is to be told, and the log."""
 
 
 class Shim(object):
-    """One session. `config` is what the job's script carries."""
+    """`config` is what the job script carries: what `Hub` needs, and boot_limit in seconds."""
 
-    def __init__(self, folder, config, hub=None, pause=0.1):
-        self.folder, self.config, self.pause = folder, config, pause
-        self.hub = hub or claiming.Hub(config)
-        self.claimant = _random_word()
-        self.server = None
-        self.stopping = threading.Event()
+    def __init__(self, folder, config, hub=None, grace=GRACE):
+        self.folder, self.grace = folder, grace
+        self.boot_limit = float(config.get("boot_limit") or 300)
+        self.hub = hub or Hub(config)
+        self.began = time.monotonic()
+        self.child = None
+        self.told_to_stop = False
 
     def run(self):
         """The exit code."""
-        for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(signum, lambda *_: self.stopping.set())
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._on_signal)
+        for number in (signal.SIGQUIT, signal.SIGPIPE):  # a shell's "&" ignores INT and QUIT, and children inherit that
+            signal.signal(number, signal.SIG_DFL)
         try:
-            for _ in range(TRIES):
-                code = self._try()
-                if code is not None:
-                    return code
-                claiming.say("another process took the port; trying another one")
-        except claiming.ClaimError as error:
-            claiming.say(str(error))
-            return error.code
-        self.hub.failed(self.claimant, NO_PORT, "no free port could be had on this node; start again", "")
-        return NO_PORT
+            self._start()
+            return self._exit_code(self.child.wait())
+        except _Stop:
+            log("told to end before the server was started", "服务器启动前收到结束信号")
+            return STOPPED
+        except _Failed as failed:
+            code, words = failed.args
+            self.hub.failed(code, words, self.child.tail() if self.child else b"")
+        except Refused as refused:
+            code, words = REFUSED, refused.args[0]
+            words = Words("the Hub refused: " + words.en, "Hub 拒绝：" + words.zh)
+        except Away as away:
+            code, words = HUB_AWAY, _hub_away(self.hub.patience // 60, away)
+        self._end_child()
+        log(words.en, words.zh)
+        return code
 
-    def _try(self):
-        """The exit code, or None if the port was taken by another process."""
-        port = listening.free_port()
-        answer = self.hub.claim(
-            self.claimant, port, os.environ.get("SLURM_JOB_ID", ""), os.environ.get("SLURMD_NODENAME", os.uname()[1])
-        )
-        self._write(answer)
-        self.server = Server(answer["argv"], self._environment(answer["env"], port))
-        deadline = time.time() + self.config.get("boot_limit", 300)
-        while not self.stopping.is_set():
-            if self.server.process.poll() is not None:
-                return self._died(port)
-            who = listening.who_listens(port, self.server.process.pid)
-            if who == "ours":
-                self.hub.ready(self.claimant, port)
-                self._forget_config()
-                return self._wait()
-            if who == "other":
-                self.server.stop()
-                return None
-            if time.time() > deadline:
-                claiming.say("the server did not listen within %d s" % self.config.get("boot_limit", 300))
-                self.server.stop()
-                return _under_128(1)
-            self.stopping.wait(self.pause)
-        return _under_128(self.server.stop())
+    def _start(self):
+        """Until the Hub knows that the server listens; or until the server ends, if it was told to."""
+        for _ in range(PORT_TRIES):
+            if self.told_to_stop:
+                raise _Stop()
+            with reserved_port() as port:
+                answer = self._claim(port)
+                self._start_child(answer, port)
+                whose = self._wait_for_listener(port)
+            if self.told_to_stop:
+                return
+            if whose == OURS:
+                log("the server listens on port %d %s" % (port, self._clock()))
+                if not self.hub.ready(port, self.child.alive) and not self.told_to_stop:
+                    raise self._ended_early()
+                return
+            if whose != FOREIGN:
+                raise _Failed(NOT_LISTENING, _slow(self.boot_limit)) if self.child.alive() else self._ended_early()
+            log("port %d was taken by another process; trying another one" % port)
+            self._end_child()
+        raise _Failed(PORTS_TAKEN, _ports_taken(_node()))
 
-    def _died(self, port):
-        code = self.server.process.returncode
-        if listening.listening_inodes(port):
-            return None
-        claiming.say("the server ended with exit code %d before it listened" % code)
-        self.hub.failed(
-            self.claimant,
-            _under_128(code),
-            "JupyterLab ended with exit code %d before it was ready" % code,
-            self.server.output(),
-        )
-        return _under_128(code) or 1
-
-    def _wait(self):
-        while self.server.process.poll() is None:
-            if self.stopping.wait(0.5):
-                return _under_128(self.server.stop())
-        self.server.output()
-        return _under_128(self.server.process.returncode)
-
-    def _write(self, answer):
-        files = dict(answer.get("files", {}))
-        files["session.json"] = json.dumps(answer["session"], ensure_ascii=False, indent=1)
-        files["site.json"] = json.dumps(answer["site"], ensure_ascii=False, indent=1)
-        for name, text in files.items():
-            if "/" in name or name.startswith("."):
-                raise claiming.ClaimError(claiming.REFUSED, "the Hub sent a file of the name %r" % name)
-            target = os.path.join(self.folder, name)
-            with open(
-                os.open(target + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
-            ) as out:
-                out.write(text)
-            os.replace(target + ".new", target)
-
-    def _environment(self, given, port):
-        env = {name: value for name, value in os.environ.items() if not name.startswith("SIFLAB_CLAIM")}
-        env.update(given)
-        env["JUPYTERHUB_SERVICE_URL"] = _with_port(given["JUPYTERHUB_SERVICE_URL"], port)
-        env["PATH"] = os.path.join(self.folder, "bin") + ":" + env.get("PATH", "/usr/local/bin:/usr/bin:/bin")
-        env["SIFLAB_PATH"] = env["PATH"]  # restored by profile.sh in login shells, whose /etc/profile resets PATH
-        return env
-
-    def _forget_config(self):
+    def _claim(self, port):
+        answer = self.hub.claim(port, os.environ.get("SLURM_JOB_ID", ""), _node())
+        files = dict(answer.get("files") or {})
+        for name in ("session", "site"):
+            files[name + ".json"] = json.dumps(answer.get(name, {}), ensure_ascii=False, indent=1) + "\n"
         try:
-            os.unlink(os.path.join(self.folder, "claim.json"))
-        except OSError:
-            pass
+            for name, text in files.items():
+                private.put(self.folder, name, text)
+        except (OSError, ValueError) as error:
+            raise _Failed(NOT_STARTED, _not_written(_node(), error))
+        log("claimed with port %d %s" % (port, self._clock()))
+        return answer
+
+    def _start_child(self, answer, port):
+        try:
+            self.child = Child(answer["argv"], server_environment(os.environ, answer["env"], port, self.folder))
+        except OSError as error:
+            raise _Failed(NOT_STARTED, _not_runnable(answer["argv"][0], error))
+
+    def _wait_for_listener(self, port):
+        """Whose the port is, when the child listens or ended, another process listens, or the boot limit is over."""
+        until = time.monotonic() + self.boot_limit
+        while True:
+            over = time.monotonic() > until or not self.child.alive()  # before the look: it may end in between
+            whose = owner(port, self.child.pid)
+            if over or whose in (OURS, FOREIGN):
+                return whose
+            time.sleep(_LOOK)
+
+    def _ended_early(self):
+        code = self.child.wait()
+        own = KILLED if code < 0 else code if 0 < code < 128 else NOT_STARTED
+        return _Failed(own, _no_server(code))
+
+    def _exit_code(self, code):
+        if 0 <= code < 128:
+            return code
+        if self.told_to_stop:
+            return STOPPED
+        words = _killed(code)
+        log(words.en, words.zh)
+        return KILLED
+
+    def _end_child(self):
+        if self.child is not None and self.child.alive():
+            self.child.end(self.grace)
+        self.child = None
+
+    def _on_signal(self, number, _frame):
+        first, self.told_to_stop = not self.told_to_stop, True
+        if self.child is not None:
+            self.child.signal(number, self.grace)
+        elif first:
+            raise _Stop()
+
+    def _clock(self):
+        return "(%.2f s after the shim began)" % (time.monotonic() - self.began)
 
 
-def _with_port(url, port):
-    head, slash, path = url.partition("://")[2].partition("/")
-    return url.partition("://")[0] + "://" + head.rpartition(":")[0] + ":%d" % port + slash + path
+def _node():
+    return os.environ.get("SLURMD_NODENAME") or socket.gethostname()
 
 
-def _random_word():
-    import base64
-
-    return base64.urlsafe_b64encode(os.urandom(24)).decode("ascii")
-
-
-def _under_128(code):
-    """Slurm takes a batch script's exit code over 128 for a signal: 143 is shown as FAILED 15:0."""
-    if code < 0:
-        return min(-code, 127)
-    return code if code < 128 else min(code - 128, 127)
+def _hub_away(minutes, trouble):
+    return Words(
+        "the Hub did not answer for %d minutes (%s); start the session again when it is back" % (minutes, trouble),
+        "Hub 在 %d 分钟内没有响应（%s）；待其恢复后请重新启动会话" % (minutes, trouble),
+    )
 
 
-def main(arguments):
-    folder = arguments[0]
-    with open(os.path.join(folder, "claim.json"), encoding="utf-8") as source:
-        config = json.load(source)
+def _ports_taken(node):
+    return Words(
+        "other processes on node %s took one port after the other; start the session again" % node,
+        "节点 %s 上的其他进程不断抢占端口；请重新启动会话" % node,
+    )
+
+
+def _not_written(node, error):
+    return Words(
+        "the private folder on node %s cannot be written (%s): is its disk full? Start the session again"
+        % (node, error),
+        "节点 %s 上的私有目录无法写入（%s）：磁盘是否已满？请重新启动会话" % (node, error),
+    )
+
+
+def _not_runnable(program, error):
+    return Words(
+        "%s cannot be run in the image (%s); tell your administrator (`images` in site.yaml)"
+        % (program, error.strerror),
+        "镜像中无法运行 %s（%s）；请联系管理员（site.yaml 中的 `images`）" % (program, error.strerror),
+    )
+
+
+def _slow(limit):
+    return Words(
+        "the server did not listen within %d s (session.boot_limit in site.yaml); start it again, and if that happens "
+        "again tell your administrator" % limit,
+        "服务器在 %d 秒内没有开始监听（site.yaml 中的 session.boot_limit）；请重试，若再次发生请联系管理员" % limit,
+    )
+
+
+def _no_server(code):
+    en, zh = ("signal %d", "信号 %d") if code < 0 else ("exit code %d", "退出码 %d")
+    return Words(
+        "the server ended (%s) before it could be reached; its last lines say why. The image must have JupyterHub and "
+        "JupyterLab" % (en % abs(code)),
+        "服务器在可访问之前退出（%s），原因见其最后的输出。镜像中必须有 JupyterHub 和 JupyterLab" % (zh % abs(code)),
+    )
+
+
+def _killed(code):
+    if code >= 0:
+        return Words("the server ended with exit code %d" % code, "服务器以退出码 %d 结束" % code)
+    return Words(
+        "the server was ended by signal %d%s" % (-code, " (often: out of memory)" if code == -9 else ""),
+        "服务器被信号 %d 终止%s" % (-code, "（常见原因：内存不足）" if code == -9 else ""),
+    )
+
+
+def main(folder):
+    """The exit code of a session whose private folder is `folder`."""
     os.umask(0o077)
-    with open(os.path.join(folder, "python"), "w") as out:  # which Python the bridge's clients use
-        out.write(sys.executable)
+    config = private.take(folder, "claim.json")
+    private.install_clients(folder, sys.executable, pkgutil.get_data(__package__, "client.sh").decode("utf-8"))
     return Shim(folder, config).run()
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
