@@ -3,7 +3,7 @@
 import argparse
 from typing import NoReturn
 
-from siflab import __version__
+import siflab
 from siflab.cli.ending import EXIT_CODES
 from siflab.cli.terminal import pick, warn
 from siflab.text import terminal_language
@@ -47,7 +47,7 @@ def build() -> argparse.ArgumentParser:
         ),
         epilog=_epilog(),
     )
-    parser.add_argument("--version", action="version", version=f"siflab {__version__}")
+    parser.add_argument("--version", action="version", version=f"siflab {siflab.__version__}")
     commands = parser.add_subparsers(dest="command", metavar=pick("COMMAND", "命令"), required=True)
     _promote(_command(commands, "promote", "submit a notebook as a batch job", "把 notebook 提交为批处理作业"))
     _runs(_command(commands, "runs", "list your runs", "列出您的运行"))

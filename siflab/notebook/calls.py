@@ -24,7 +24,8 @@ def find_questions(cells: Sequence[Cell], trees: Mapping[int, ast.Module | None]
                 message = Text(
                     f"{name} waits for a person, and a batch job has none: it fails here. Set the value in the cell, "
                     "or read it from a file or a variable of the environment.",
-                    f"{name} 需要有人输入，而批处理作业中没有人：运行到此处会失败。请在单元格中直接设定，或从文件、环境变量读取。",
+                    f"{name} 需要有人输入，而批处理作业中没有人：运行到此处会失败。"
+                    "请在单元格中直接设定，或从文件、环境变量读取。",
                 )
                 findings.append(Finding("asks-a-person", "warning", message, cell.index, node.lineno))
     return findings

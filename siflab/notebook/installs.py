@@ -31,8 +31,9 @@ def find_installs(cells: Sequence[Cell]) -> list[Finding]:
 def _message(tool: str) -> Text:
     if tool.split()[0] in ("pip", "pip3", "uv"):
         return Text(
-            f"the image is read-only: `{tool} install` fails, or installs into your home for all your runs and sessions. "
-            "Install once in a terminal of a session, or ask for an image that has the package; then remove this line.",
+            f"the image is read-only: `{tool} install` fails, or installs into your home for all your runs and "
+            "sessions. Install once in a terminal of a session, or ask for an image that has the package; then remove "
+            "this line.",
             f"镜像只读：`{tool} install` 会失败，或装到您的主目录并影响所有运行和会话。"
             "请在会话终端中安装一次，或申请包含该软件包的镜像，然后删除此行。",
         )

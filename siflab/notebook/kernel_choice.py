@@ -7,8 +7,8 @@ from siflab.text import Text
 
 
 def find_kernel(notebook: Notebook, around: Surroundings) -> list[Finding]:
-    """The runner chooses (`siflab.inside.kernels.choose_kernel`): the kernel asked for, else the notebook's, else one of
-    the same language. What it will come to is said here, as far as the image's kernels are known."""
+    """The runner chooses (`siflab.inside.kernels.choose_kernel`): the kernel asked for, else the notebook's, else one
+    of the same language. What it will come to is said here, as far as the image's kernels are known."""
     if around.kernels is None:
         return _guess(notebook) if around.kernel is None else []
     languages = around.kernels.languages
@@ -38,7 +38,8 @@ def find_kernel(notebook: Notebook, around: Surroundings) -> list[Finding]:
             Text(
                 f"the notebook's kernel {notebook.kernel!r} is not in the image, nor another for the language "
                 f"{notebook.language or '?'!r}; choose one of: {listed}",
-                f"镜像中没有此 notebook 的内核 {notebook.kernel!r}，也没有 {notebook.language or '?'!r} 语言的内核；可选：{listed}",
+                f"镜像中没有此 notebook 的内核 {notebook.kernel!r}，"
+                f"也没有 {notebook.language or '?'!r} 语言的内核；可选：{listed}",
             ),
         )
     ]

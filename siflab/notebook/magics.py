@@ -1,7 +1,7 @@
 """A cell's source as plain Python, line by line, so that its syntax tree has the lines of the cell.
 
-IPython's own rewriting (IPython.core.inputtransformer2) is followed in what is common, without IPython, which need not be
-installed where `siflab` runs. A magic becomes `pass` or None: what it does is not Python's business.
+IPython's own rewriting (IPython.core.inputtransformer2) is followed in what is common, without IPython, which need not
+be installed where `siflab` runs. A magic becomes `pass` or None: what it does is not Python's business.
 """
 
 import ast

@@ -48,7 +48,8 @@ def _judge(path: str, around: Surroundings, cell: int, line: int) -> Finding | N
         message = Text(
             f"{path} is on this node's own disk: the job, on another node, does not have it. Put it into your home or "
             "another shared folder, unless the notebook writes it itself.",
-            f"{path} 在本节点的本地磁盘上：作业在其他节点上运行，看不到它。请放到主目录或其他共享目录，除非由 notebook 自己生成。",
+            f"{path} 在本节点的本地磁盘上：作业在其他节点上运行，看不到它。"
+            "请放到主目录或其他共享目录，除非由 notebook 自己生成。",
         )
         return Finding("path-node-local", "warning", message, cell, line)
     if path.startswith(tuple(f"{folder}/" for folder in _SYSTEM)):

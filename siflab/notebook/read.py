@@ -1,7 +1,7 @@
 """A notebook file, read once: its bytes (the snapshot), their hash, and its cells.
 
-The format is nbformat 4 (https://nbformat.readthedocs.io/en/latest/format_description.html); only what a run needs of it
-is checked, so that no nbformat need be installed where `siflab` runs.
+The format is nbformat 4 (https://nbformat.readthedocs.io/en/latest/format_description.html); only what a run needs of
+it is checked, so that no nbformat need be installed where `siflab` runs.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""The runs of a user: `list_runs`, `get_run`. The number of questions to Slurm does not grow with the number of runs."""
+"""The runs of a user: `list_runs`, `get_run`. More runs make no more questions to Slurm."""
 
 import os
 from dataclasses import dataclass

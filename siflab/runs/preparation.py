@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from siflab import __version__
+import siflab
 from siflab.config import Choice, Resources, resolve
 from siflab.container.checks import bind_problem, check_binds
 from siflab.container.image import check_image
@@ -35,7 +35,7 @@ class Prepared:
     findings: list[Finding]
 
     def plan(self, viewer: Viewer, run_id: str, created: datetime) -> RunPlan:
-        folder = os.path.join(viewer.runs_root_host(), folder_name(run_id, self.title, created))
+        folder = f"{viewer.runs_root_host()}/{folder_name(run_id, self.title, created)}"
         site = viewer.site
         partition = site.slurm.partitions.get(self.resources.partition)
         return RunPlan(
@@ -72,7 +72,7 @@ class Prepared:
             "created_at": created.isoformat(timespec="milliseconds"),
             "user": viewer.user,
             "site": viewer.site.name,
-            "siflab_version": __version__,
+            "siflab_version": siflab.__version__,
             "submitted_from": {
                 "host": os.uname().nodename,
                 "session_job": viewer.in_session.job_id if viewer.in_session else None,
@@ -93,7 +93,7 @@ class Prepared:
         if digest is None and session is not None and session.image_id == self.resources.image_id:
             digest = session.image_digest
         try:
-            facts = os.stat(viewer.seen(image.path) or image.path)
+            facts = Path(viewer.seen(image.path) or image.path).stat()
         except OSError:
             return {"digest": digest}
         return {"digest": digest, "size": facts.st_size, "modified_ns": facts.st_mtime_ns, "inode": facts.st_ino}
@@ -133,7 +133,7 @@ def prepare(viewer: Viewer, request: RunRequest, *, findings_block: bool = True)
         notebook=notebook,
         source=source,
         workdir_inside=workdir,
-        notebook_inside=os.path.join(workdir, os.path.basename(source)),
+        notebook_inside=f"{workdir}/{Path(source).name}",
         title=title_of(request.name, request.path),
         job_view=job_view,
         findings=findings,
@@ -183,7 +183,7 @@ def _check_container(viewer: Viewer, resources: Resources) -> list[FieldError]:
     else:
         for bind in viewer.site.singularity.binds:
             seen = viewer.seen(bind.source)
-            if seen is not None and not os.path.exists(seen):
+            if seen is not None and not Path(seen).exists():
                 errors.append(bind_problem(bind))
     path = viewer.seen(resources.image.path)
     problem = check_image(path) if path is not None else None
@@ -197,7 +197,7 @@ def _places(viewer: Viewer, path: str, job_view: JobView) -> tuple[str | None, s
     source = viewer.host(path)
     if source is None:
         return None, None
-    return source, job_view.inside(os.path.dirname(source))
+    return source, job_view.inside(str(Path(source).parent))
 
 
 def _not_in_job(path: str, viewer: Viewer) -> FieldError:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from siflab.config import Resources
+from siflab.errors import SlurmUnreachable
 from siflab.notebook import Finding
 from siflab.runs.naming import new_id
 from siflab.runs.preparation import prepare
@@ -15,7 +16,6 @@ from siflab.runs.viewer import Viewer
 from siflab.script.run import render_run
 from siflab.slurm.answers import parse_estimate, sbatch_error
 from siflab.slurm.execute import require_reachable
-from siflab.errors import SlurmUnreachable
 from siflab.text import Text
 
 
@@ -57,7 +57,7 @@ def preview(viewer: Viewer, request: RunRequest) -> Preview:
     plan = prepared.plan(viewer, new_id(request.submit_key, viewer.user), datetime.now().astimezone())
     script = render_run(plan)
     estimated_start, slurm_says = _ask(viewer, script)
-    argv = [*sbatch_argv(), os.path.join(plan.folder, "job.sh")]
+    argv = [*sbatch_argv(), f"{plan.folder}/job.sh"]
     return Preview(script, argv, prepared.resources, prepared.findings, estimated_start, slurm_says)
 
 

@@ -17,7 +17,8 @@ from siflab.slurm.time import parse_timestamp
 from siflab.text import Text
 
 _NO_RESOURCES = {
-    "partition": "", "nodes": 0, "gpus": 0, "gpu_type": None, "cpus": 0, "memory_mib": 0, "time_seconds": 0, "image": "",
+    "partition": "", "nodes": 0, "gpus": 0, "gpu_type": None, "cpus": 0, "memory_mib": 0, "time_seconds": 0,
+    "image": "",
 }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import stat
+from pathlib import Path
 from typing import Any
 
 from siflab.notebook.read import SIZE_LIMIT
@@ -17,7 +18,7 @@ def source_changed(viewer: Viewer, request: dict[str, Any]) -> bool | None:
     if path is None or not expected:
         return None
     try:
-        facts = os.stat(path)
+        facts = Path(path).stat()
     except OSError:
         return None
     if (facts.st_size, facts.st_mtime_ns) == (request.get("source_size"), request.get("source_modified_ns")):
@@ -32,18 +33,11 @@ def source_changed(viewer: Viewer, request: dict[str, Any]) -> bool | None:
 def _sha256(path: str, facts: os.stat_result) -> str | None:
     if not stat.S_ISREG(facts.st_mode) or facts.st_size > SIZE_LIMIT:
         return None
+    digest = hashlib.sha256()
     try:
-        with open(path, "rb") as stream:
-            return (
-                hashlib.file_digest(stream, "sha256").hexdigest() if hasattr(hashlib, "file_digest") else _old(stream)
-            )
+        with Path(path).open("rb") as stream:
+            while piece := stream.read(1 << 20):
+                digest.update(piece)
     except OSError:
         return None
-
-
-def _old(stream: Any) -> str:
-    """Python 3.10 has no `hashlib.file_digest`."""
-    digest = hashlib.sha256()
-    while piece := stream.read(1 << 20):
-        digest.update(piece)
     return digest.hexdigest()

@@ -4,7 +4,6 @@ Nothing is left of a request that is invalid or that Slurm refuses. When sbatch 
 the same: its comment is looked for before anything is said.
 """
 
-import os
 import shutil
 import time
 from collections.abc import Callable
@@ -96,7 +95,7 @@ def _make(viewer: Viewer, root: Path, making: Path, prepared: Prepared, plan: Ru
         write_file(beside.script, render_run(plan).encode("utf-8", "surrogateescape"), 0o700)
         write_json(beside.request, prepared.request_json(viewer, plan, created))
         write_json(beside.submission, _submission(plan, prepared.request))
-        folder = RunFolder(root / os.path.basename(plan.folder))
+        folder = RunFolder(root / Path(plan.folder).name)
         making.rename(folder.path)
     except BaseException:
         shutil.rmtree(making, ignore_errors=True)
@@ -146,8 +145,8 @@ def _unanswered(done: Completed, folder: RunFolder) -> SlurmUnreachable:
     words = done.stderr.strip().splitlines()[-1][:200] if done.stderr.strip() else "no answer"
     return SlurmUnreachable(
         Text(
-            f"sbatch gave no answer ({words}), so it is not known whether Slurm took the job. The run {folder.id} is kept: "
-            "it shows its state as soon as Slurm answers. Look there before you submit again.",
+            f"sbatch gave no answer ({words}), so it is not known whether Slurm took the job. The run {folder.id} is "
+            "kept: it shows its state as soon as Slurm answers. Look there before you submit again.",
             f"sbatch 没有回应（{words}），因此尚不确定 Slurm 是否已接受作业。运行 {folder.id} 已保留，"
             "Slurm 恢复后会显示其状态。重新提交前请先查看。",
         )

@@ -81,7 +81,7 @@ class Viewer:
 
     def runs_root_host(self) -> str:
         root = self.site.runs.root
-        return os.path.normpath(os.path.join(self.home, root[2:]) if root.startswith("~/") else root)
+        return os.path.normpath(f"{self.home}/{root[2:]}" if root.startswith("~/") else root)
 
     @staticmethod
     def _below_home(path: str, start: str | None, instead: str | None) -> str | None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from siflab import __version__
+import siflab
 from siflab.config import Profile
 from siflab.config.models import Allow, CountRange
 from siflab.runs.viewer import Viewer
@@ -23,7 +23,7 @@ def site_view(viewer: Viewer) -> dict[str, Any]:
     reason = cannot_submit(viewer)
     return {
         "api_version": API_VERSION,
-        "siflab_version": __version__,
+        "siflab_version": siflab.__version__,
         "name": site.name,
         "title": site.title.as_dict(),
         "user": viewer.user,
@@ -52,8 +52,8 @@ def cannot_submit(viewer: Viewer) -> Text | None:
         return None
     if viewer.in_session is not None:
         return Text(
-            "Slurm's commands are not within reach of this session (its node may lack Python 3.6); promote from a login "
-            "node, or tell your administrator.",
+            "Slurm's commands are not within reach of this session (its node may lack Python 3.6); promote from a "
+            "login node, or tell your administrator.",
             "本会话无法使用 Slurm 命令（其节点可能缺少 Python 3.6）；请在登录节点上提交，或联系管理员。",
         )
     return Text(

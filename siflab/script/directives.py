@@ -1,8 +1,8 @@
 """#SBATCH lines: how sbatch reads a value in them.
 
 sbatch splits such a line at blanks and honours quotation marks and backslashes, but no shell does: a `$` is only a `$`
-(sbatch(1); slurm's `_get_next_opt`, tried on 22.05). In a file name pattern a `%` begins a replacement symbol; `%%` is the
-sign itself.
+(sbatch(1); slurm's `_get_next_opt`, tried on 22.05). In a file name pattern a `%` begins a replacement symbol; `%%` is
+the sign itself.
 """
 
 import re

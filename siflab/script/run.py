@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources as package_files
 
-from siflab import __version__
+import siflab
 from siflab.config import Bind, Resources, SingularitySite
 from siflab.container.command import exec_argv, use_nv
 from siflab.script.directives import directive, options_as_directives, pattern
@@ -67,7 +67,7 @@ def render_run(plan: RunPlan) -> str:
         id=plan.run_id,
         title=_for_comment(plan.title),
         source=_for_comment(plan.source),
-        version=__version__,
+        version=siflab.__version__,
         directives="\n".join(directives(plan)),
         run=quoted(plan.folder),
         run_inside=quoted(plan.folder_inside),
@@ -76,7 +76,7 @@ def render_run(plan: RunPlan) -> str:
         sources=command_line(bind.source for bind in binds),
         cpus=resources.cpus,
         environment="".join(f"  export {name}={quoted(value)}\n" for name, value in sorted(plan.environment.items())),
-        container=_lines(container),
+        container=_lines(container, {plan.singularity.command: '"$singularity"', resources.image.path: '"$image"'}),
     )
 
 
@@ -96,15 +96,16 @@ def directives(plan: RunPlan) -> list[str]:
     ]
 
 
-def _lines(argv: list[str]) -> str:
-    """An argument list over several lines: an option and its value on each."""
+def _lines(argv: list[str], variables: Mapping[str, str]) -> str:
+    """An argument list over several lines, an option and its value on each; a word that the script has as a variable is
+    written so, to be changed in one place."""
     lines = [argv[:2]]
     for word in argv[2:]:
         if word.startswith("--") or not lines[-1][-1].startswith("--"):
             lines.append([word])
         else:
             lines[-1].append(word)
-    return "\n".join("    " + command_line(line) for line in lines)
+    return "\n".join("    " + " ".join(variables.get(word) or quoted(word) for word in line) for line in lines)
 
 
 def _for_comment(text: str) -> str:

@@ -11,7 +11,9 @@
 @{directives}
 
 run=@{run}
+run_inside=@{run_inside} # as the container has it
 image=@{image}
+singularity=@{singularity}
 container=(
 @{container}
 )
@@ -47,6 +49,7 @@ make_attempt() { # each start of the job by Slurm, also after a requeue, gets a 
   folder=$run/attempts/$attempt
 }
 
+# shellcheck disable=SC2317 # called by the traps
 forward() { # a signal of Slurm's to the step
   interrupted=yes
   say "signal $1: passed on to the notebook"
@@ -54,6 +57,10 @@ forward() { # a signal of Slurm's to the step
 }
 
 main() {
+  if [ -z "${SLURM_JOB_ID:-}" ]; then
+    say "this is a batch script: submit it with sbatch $0"
+    exit 2
+  fi
   umask 077
   make_attempt
   exec >> "$folder/logs/run.log" 2>&1
@@ -61,9 +68,9 @@ main() {
     "${SLURMD_NODENAME:-}" "${SLURM_RESTART_COUNT:-0}" "$(date --iso-8601=seconds)" > "$folder/job.json"
   say "job ${SLURM_JOB_ID:-} on ${SLURMD_NODENAME:-$(hostname)}, attempt $attempt"
 
-  command -v @{singularity} > /dev/null || fail 72 no-singularity \
-    "Singularity is not installed on this node (no command "@{singularity}"); tell your administrator" \
-    "本节点没有安装 Singularity（找不到命令 "@{singularity}"）；请联系管理员"
+  command -v "$singularity" > /dev/null || fail 72 no-singularity \
+    "Singularity is not installed on this node (no command $singularity); tell your administrator" \
+    "本节点没有安装 Singularity（找不到命令 $singularity）；请联系管理员"
   [ -r "$image" ] || fail 73 no-image \
     "the image $image cannot be read on this node; tell your administrator" \
     "本节点无法读取镜像 $image；请联系管理员"
@@ -86,7 +93,7 @@ main() {
   export OMP_NUM_THREADS="${SLURM_CPUS_PER_TASK:-@{cpus}}"
 @{environment}
   srun --nodes=1 --ntasks=1 --export=ALL --kill-on-bad-exit=1 --input=none \
-    "${container[@@]}" @{run_inside}/runner.pyz --run @{run_inside} --attempt "$attempt" &
+    "${container[@@]}" "$run_inside/runner.pyz" --run "$run_inside" --attempt "$attempt" &
   step=$!
   trap 'forward TERM' TERM
   trap 'forward USR2' USR2 # the warning before the time limit
@@ -111,4 +118,5 @@ main() {
   finish "$step_code" ""
 }
 
-main "$@@"; exit
+main "$@@"
+exit
