@@ -9,11 +9,11 @@ import pytest
 # pytest-jupyter's fixtures clean a ServerApp up after every test that sees them, so they stay in this folder.
 # Its own hooks run the async tests here (pytest-asyncio in strict mode leaves unmarked tests alone).
 from pytest_jupyter.jupyter_server import *  # noqa: F403
-from siflab_extension import engine
-from siflab_extension.service import Service
 from tornado.httpclient import HTTPClientError, HTTPResponse
 from traitlets.config import Config
 
+from siflab_extension import engine
+from siflab_extension.service import Service
 from tests.unit.extension.fake_runs import FakeRuns
 from tests.unit.extension.openapi_contract import Contract
 

@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-import siflab_extension
 import yaml
 from jsonschema import Draft202012Validator, FormatChecker
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
+
+import siflab_extension
 
 ADDRESS = "urn:siflab-openapi"
 

@@ -2,11 +2,10 @@
 
 import inspect
 
-from siflab_extension.handlers import ROUTES
-
 import siflab.runs
 from siflab.runs import RunRequest
 from siflab.runs.views import API_VERSION
+from siflab_extension.handlers import ROUTES
 from tests.unit.extension.fake_runs import FakeRuns
 
 

@@ -4,14 +4,14 @@ import asyncio
 import json
 
 import pytest
+
+from siflab.errors import Internal, NotFound, SlurmUnreachable
+from siflab.text import Text
 from siflab_extension.events import FollowLog
 from siflab_extension.log_follower import LogFollower
 from siflab_extension.outbox import Outbox
 from siflab_extension.stream import Stream, StreamPace
 from siflab_extension.watcher import Pace, Watcher
-
-from siflab.errors import Internal, NotFound, SlurmUnreachable
-from siflab.text import Text
 from tests.unit.extension.fake_runs import sample_run
 
 FOLLOW_LOG = '{"follow": {"logs": [{"id": "a"}]}}'

@@ -4,8 +4,8 @@ import asyncio
 import itertools
 
 import pytest
-from siflab_extension.watcher import Pace, Watcher
 
+from siflab_extension.watcher import Pace, Watcher
 from tests.unit.extension.fake_runs import sample_run
 
 STATES = [

@@ -5,6 +5,7 @@ import threading
 from pathlib import Path
 
 import pytest
+
 from siflab_extension.paths import notebook_path
 from siflab_extension.workroom import Busy, TooSlow, Workroom
 
