@@ -4,14 +4,14 @@ import logging
 from types import SimpleNamespace
 
 import pytest
+
+from siflab.slurm.execute import Completed
 from siflab_spawner import claim
 from siflab_spawner.bell import Bell
 from siflab_spawner.claim_body import ClaimBody, FailedBody, ReadyBody
 from siflab_spawner.nodes import forget_addresses
 from siflab_spawner.state import SessionState, sha256
 from siflab_spawner.watcher import Watcher
-
-from siflab.slurm.execute import Completed
 
 from .conftest import FakeSlurm, row, said
 

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from siflab_spawner.claim_body import read_body
 
 CLAIM = {

@@ -3,11 +3,11 @@
 import html.parser
 
 import pytest
-from siflab_spawner.form import render_form
-from siflab_spawner.options import read_form, resources_of
 
 from siflab.errors import FieldError
 from siflab.text import Text
+from siflab_spawner.form import render_form
+from siflab_spawner.options import read_form, resources_of
 
 
 class Fields(html.parser.HTMLParser):

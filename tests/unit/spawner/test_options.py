@@ -1,9 +1,9 @@
 """One validation for form, links and REST API: what is taken, what is refused, and by which name."""
 
 import pytest
-from siflab_spawner.options import bad_request, check_options, read_form, resources_of
 
 from siflab.errors import Invalid
+from siflab_spawner.options import bad_request, check_options, read_form, resources_of
 
 FORMS = [
     ({"profile": ["one"], "one.gpus": ["2"], "cpu.time": ["9:00:00"]}, {"profile": "one", "gpus": "2"}),

@@ -1,11 +1,11 @@
 """What a job ended of: who is believed, and how it is told."""
 
 import pytest
-from siflab_spawner.evidence import confirm_end, outcome_of_sacct, outcome_of_scontrol
-from siflab_spawner.outcome import Outcome, in_words
 
 from siflab.slurm.records import ACCOUNTING_FIELDS, SEPARATOR
 from siflab.slurm.states import state_info
+from siflab_spawner.evidence import confirm_end, outcome_of_sacct, outcome_of_scontrol
+from siflab_spawner.outcome import Outcome, in_words
 
 from .conftest import FakeSlurm, said
 

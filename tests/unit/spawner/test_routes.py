@@ -3,8 +3,9 @@
 import asyncio
 
 import pytest
-import siflab_spawner
 from jupyterhub.apihandlers import default_handlers
+
+import siflab_spawner
 from siflab_spawner.claim_handlers import ClaimHandler, PortHandler, register
 
 

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from siflab_spawner.state import SessionState, sha256
 
 

@@ -3,13 +3,13 @@
 import re
 
 import pytest
+
+from siflab.errors import Invalid, SlurmRefused, SlurmUnreachable
+from siflab.slurm.execute import Completed, PosixUser
 from siflab_spawner import submission
 from siflab_spawner.mark import mark, session_prefix
 from siflab_spawner.options import resources_of
 from siflab_spawner.submission import cancel_strays, find_job, sbatch_argv, submit
-
-from siflab.errors import Invalid, SlurmRefused, SlurmUnreachable
-from siflab.slurm.execute import Completed, PosixUser
 
 from .conftest import FakeSlurm, row, said
 

@@ -5,13 +5,13 @@ import os
 import stat
 
 import pytest
+
+from siflab.errors import Internal, Invalid
+from siflab.slurm.execute import PosixUser, Slurm
 from siflab_spawner import as_user
 from siflab_spawner.as_user import find_user, run_task
 from siflab_spawner.options import resources_of
 from siflab_spawner.preparation import prepare
-
-from siflab.errors import Internal, Invalid
-from siflab.slurm.execute import PosixUser, Slurm
 
 pytestmark = pytest.mark.asyncio
 SLURM = Slurm()

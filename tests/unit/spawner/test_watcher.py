@@ -4,9 +4,9 @@ import asyncio
 import logging
 
 import pytest
-from siflab_spawner.watcher import Watcher
 
 from siflab.slurm.execute import Completed
+from siflab_spawner.watcher import Watcher
 
 from .conftest import FakeSlurm, row, said
 

@@ -4,15 +4,15 @@ from datetime import datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
+
+from siflab.errors import SlurmUnreachable
+from siflab.slurm.records import parse_squeue
+from siflab.text import Text
 from siflab_spawner import language
 from siflab_spawner.failure import StartFailed, for_hub, last_lines
 from siflab_spawner.progress import describe, waiting
 from siflab_spawner.state import SessionState
 from siflab_spawner.watcher import Reading
-
-from siflab.errors import SlurmUnreachable
-from siflab.slurm.records import parse_squeue
-from siflab.text import Text
 
 from .conftest import row
 
