@@ -39,6 +39,7 @@ export function PromotionForm(props: { promotion: Promotion; words: Words }): Re
       {site && form && profile && promotion.obstacle !== 'version' && (
         <>
           <Choices promotion={promotion} form={form} profile={profile} site={site} words={words} />
+          <Trouble promotion={promotion} words={words} />
           <Outlook
             preview={promotion.preview}
             isPreviewing={promotion.isPreviewing}
@@ -48,7 +49,7 @@ export function PromotionForm(props: { promotion: Promotion; words: Words }): Re
           <Script preview={promotion.preview} words={words} />
         </>
       )}
-      <Trouble promotion={promotion} words={words} />
+      {!form && <Trouble promotion={promotion} words={words} />}
     </div>
   );
 }
