@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import tempfile
@@ -12,6 +13,7 @@ from .notebook import Notebook
 
 SOCKET_PATH_LIMIT = 107
 """Bytes of a Unix socket's path (unix(7))."""
+PREFIX = "siflab-kernel-"
 
 
 class NoSuchKernel(Exception):
@@ -56,10 +58,13 @@ class SocketFolder:
 
     def __init__(self) -> None:
         self.path: Path | None = None
+        self._lock: int | None = None
         # with /siflab-kernel-xxxxxxxx/k-ipc-5 behind it
         for parent in (os.environ.get("TMPDIR"), "/tmp", os.environ.get("XDG_RUNTIME_DIR"), "/dev/shm"):
             if parent and os.access(parent, os.W_OK | os.X_OK) and len(os.fsencode(parent)) < SOCKET_PATH_LIMIT - 40:
-                self.path = Path(tempfile.mkdtemp(prefix="siflab-kernel-", dir=parent))
+                _sweep(Path(parent))
+                self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
+                self._lock = _lock(self.path)
                 return
 
     def configure(self, manager: Any) -> None:
@@ -72,3 +77,33 @@ class SocketFolder:
         if self.path is not None:
             shutil.rmtree(self.path, ignore_errors=True)
             self.path = None
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def _lock(folder: Path) -> int:
+    """Mark a folder as in use for as long as this process lives. The file gets its name when it is locked already."""
+    descriptor = os.open(folder / "new", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    (folder / "new").rename(folder / "lock")
+    return descriptor
+
+
+def _sweep(parent: Path) -> None:
+    """Remove what runners of this user left that were killed in their first seconds: folders whose lock nobody holds.
+    Not by process id, which another container counts otherwise."""
+    for folder in parent.glob(f"{PREFIX}*"):
+        try:
+            if folder.lstat().st_uid != os.getuid():
+                continue
+            descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
+        except OSError:
+            pass
+        finally:
+            os.close(descriptor)

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,7 @@ def notebook_of(*cells):
 @dataclass
 class Run:
     folder: Path
+    temporary: Path
     process: subprocess.Popen | None = None
 
     @property
@@ -65,7 +67,8 @@ class Run:
         command = [*python, str(self.folder / "runner.pyz"), "--run", str(self.folder), "--attempt", str(number)]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         # ipykernel behaves otherwise where it sees pytest's variables
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        environment = {**os.environ, "TMPDIR": str(self.temporary)}
+        environment = {name: value for name, value in environment.items() if not name.startswith("PYTEST_")}
         self.process = subprocess.Popen(command, cwd="/", env=environment, **pipes, **popen)
         return self
 
@@ -89,7 +92,14 @@ class Run:
 
 
 @pytest.fixture
-def make_run(tmp_path):
+def short_folder():
+    """A folder whose path is short enough for sockets."""
+    with tempfile.TemporaryDirectory(prefix="sft-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def make_run(tmp_path, short_folder):
     """make_run(*cells, **request) -> a run folder that is ready to run."""
     made = []
 
@@ -107,7 +117,7 @@ def make_run(tmp_path):
         (folder / "request.json").write_text(json.dumps({**about, **request}))
         (folder / "input.ipynb").write_text(json.dumps(notebook_of(*cells)))
         (folder / "runner.pyz").write_bytes(build_archive())
-        made.append(Run(folder))
+        made.append(Run(folder, short_folder))
         return made[-1]
 
     yield make

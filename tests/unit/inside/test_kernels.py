@@ -1,5 +1,6 @@
 """Which kernel runs a notebook, and where its sockets lie."""
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -47,3 +48,16 @@ def test_sockets_lie_in_a_private_folder_with_a_short_path(tmp_path, monkeypatch
     assert len(str(folder.path / "k-ipc-5")) < SOCKET_PATH_LIMIT
     folder.remove()
     assert not Path(manager.connection_file).parent.exists()
+
+
+def test_what_a_killed_runner_left_is_swept_and_what_is_in_use_is_not(short_folder, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(short_folder))
+    in_use, left = SocketFolder(), SocketFolder()
+    os.close(left._lock)  # as the end of its process does
+    others = short_folder / "siflab-kernel-of-an-older-kind"
+    others.mkdir()
+    new = SocketFolder()
+    assert set(short_folder.iterdir()) == {in_use.path, others, new.path}
+    new.remove()
+    in_use.remove()
+    assert set(short_folder.iterdir()) == {others}
