@@ -87,7 +87,8 @@ def parse_site(data: object, path: str = "site.yaml") -> Site:
     try:
         return Site.model_validate(data)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        found = error.errors(include_url=False)
+        first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])  # it explains a missing one
         key, message = _in_words(first["loc"], first["type"], first["msg"], data)
         raise SiteError(path, key, message) from error
 
