@@ -10,7 +10,8 @@ import warnings
 
 _LINE = re.compile(r"^(\s*)(%{1,2}|!{1,2}|\?{1,2}|[,;/](?=[A-Za-z_]))")
 _HELP = re.compile(r"^\s*%{0,2}[\w.*]+\?{1,2}\s*$")
-_ASSIGNED = re.compile(r"^(\s*(?:[A-Za-z_][\w.]*\s*,?\s*)+=\s*)[%!](?!=).*$")
+# Names are apart by a comma at least: with "one or more names, commas optional" a long name is taken apart in 2^n ways.
+_ASSIGNED = re.compile(r"^(\s*[A-Za-z_][\w.]*(?:\s*,\s*[A-Za-z_][\w.]*)*\s*,?\s*=\s*)[%!](?!=).*$")
 _PYTHON_CELLS = ("time", "timeit", "capture", "prun", "python", "python3", "pypy", "debug")
 
 
