@@ -8,7 +8,7 @@ import * as React from 'react';
 import { wordsOf } from '../i18n/words';
 import type { Words } from '../i18n/words';
 import { runsIcon } from '../icons';
-import { stateWord } from '../model/states';
+import { stateText } from '../model/states';
 import { CommandIDs, IRunsModel, ISiflabClient } from '../tokens';
 import type { LogView } from './view';
 
@@ -110,7 +110,7 @@ function fillToolbar(
       signal: model.changed,
       children: () => {
         const run = model.find(id);
-        const text = run ? words.say(run.state_text) || stateWord(run.state, trans) : '';
+        const text = run ? stateText(run, words) : '';
         return React.createElement(
           'span',
           { className: 'siflab-Log-state siflab-Muted', 'data-siflab': 'log-state' },

@@ -1,6 +1,8 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import type { Run, RunState } from '../api/types';
+import { alone } from '../i18n/language';
+import type { Words } from '../i18n/words';
 
 /** How a state looks: never by colour alone, the text always stands beside it. */
 export type Tone = 'waiting' | 'running' | 'good' | 'bad' | 'neutral';
@@ -37,8 +39,12 @@ export function hasEnded(run: Run): boolean {
   return ENDED.has(run.state);
 }
 
-/** The word for a state, where the server sent none. */
-export function stateWord(state: RunState, trans: TranslationBundle): string {
+/** A run's state in words: the server's, or our own where it sent none. */
+export function stateText(run: Run, words: Words): string {
+  return alone(words.say(run.state_text)) || stateWord(run.state, words.trans);
+}
+
+function stateWord(state: RunState, trans: TranslationBundle): string {
   const words: Record<RunState, string> = {
     submitting: trans.__('Submitting'),
     pending: trans.__('Waiting in the queue'),

@@ -1,6 +1,7 @@
 import * as React from 'react';
 
 import type { Finding, Preview } from '../api/types';
+import { alone } from '../i18n/language';
 import { duration, figure, moment } from '../i18n/time';
 import type { Words } from '../i18n/words';
 import { resourcesText } from './labels';
@@ -43,7 +44,7 @@ export function Outlook(props: {
       </dl>
       {preview?.slurm_says && (
         <div className="siflab-Message siflab-mod-warning" data-siflab="promote-slurm-says">
-          {words.say(preview.slurm_says)}
+          {alone(words.say(preview.slurm_says))}
         </div>
       )}
     </section>

@@ -4,7 +4,7 @@ import * as React from 'react';
 import type { Run } from '../api/types';
 import { duration, moment, secondsBetween } from '../i18n/time';
 import type { Words } from '../i18n/words';
-import { hasEnded, stateWord, toneOf } from '../model/states';
+import { hasEnded, stateText, toneOf } from '../model/states';
 import type { Tone } from '../model/states';
 import { resourcesText } from '../promote/labels';
 
@@ -34,6 +34,8 @@ export const RunCard = React.memo(function RunCard(props: CardProps): React.Reac
   const { trans } = words;
   const tone = toneOf(run.state);
   const reason = words.say(run.reason);
+  // The reason often names the error itself; then it need not be said twice.
+  const isErrorNamed = run.error && reason.includes(run.error.evalue || run.error.ename);
   return (
     <li
       className={`siflab-Run siflab-tone-${tone}${props.isHighlighted ? ' siflab-mod-highlighted' : ''}`}
@@ -45,7 +47,7 @@ export const RunCard = React.memo(function RunCard(props: CardProps): React.Reac
       <div className="siflab-Run-head">
         <span className="siflab-Run-state" data-siflab="run-state">
           <span aria-hidden="true">{MARKS[tone]} </span>
-          {words.say(run.state_text) || stateWord(run.state, trans)}
+          {stateText(run, words)}
         </span>
         <time className="siflab-Muted" dateTime={run.created_at} title={run.created_at}>
           {moment(run.created_at, words, now)}
@@ -56,7 +58,7 @@ export const RunCard = React.memo(function RunCard(props: CardProps): React.Reac
       </div>
       <Progress run={run} words={words} />
       <Facts run={run} words={words} now={now} />
-      {run.error && (
+      {run.error && !isErrorNamed && (
         <div className="siflab-Run-error" data-siflab="run-error">
           {errorText(run, words)}
         </div>

@@ -67,6 +67,15 @@ describe('the card of a run', () => {
     expect(actions()).toEqual(['result', 'log', 'source', 'folder']);
   });
 
+  it('says an error once when the reason names it', () => {
+    show({
+      state: 'failed',
+      error: { ename: 'NameError', evalue: "name 'x' is not defined", cell_number: 7 },
+      reason: text("Cell 7: NameError: name 'x' is not defined. Open the result.")
+    });
+    expect(screen.getAllByText(/NameError/)).toHaveLength(1);
+  });
+
   it('that is being submitted has no log yet', () => {
     show({ state: 'submitting', job_id: null });
     expect(actions()).toEqual(['source', 'folder', 'cancel']);
