@@ -46,12 +46,16 @@ def start_time(pid: int) -> int:
 
 
 def marked(root: Path, role: str | None = None) -> list[int]:
-    """Processes of this root (in `role` only, if given), the oldest first: a slurmd is older than its slurmstepds."""
-    wanted = f"{root}:" if role is None else f"{root}:{role}"
+    """Processes of this root and roots below it, the oldest first (a slurmd is older than its slurmstepds).
+
+    With `role` only those in it, of this very root.
+    """
     found = []
     for pid in all_pids():
         mark = mark_of(pid)
-        if mark is not None and (mark.startswith(wanted) if role is None else mark == wanted):
+        if mark is not None and (
+            mark.startswith((f"{root}:", f"{root}/")) if role is None else mark == f"{root}:{role}"
+        ):
             found.append(pid)
     return sorted(found, key=lambda pid: (start_time(pid), pid))
 
