@@ -8,7 +8,8 @@ import json
 from typing import Any
 
 from jupyterhub.apihandlers import APIHandler, default_handlers
-from jupyterhub.utils import safe_log
+from jupyterhub.app import JupyterHub
+from jupyterhub.utils import safe_log, url_path_join
 from tornado import web
 
 from siflab.text import Text
@@ -118,8 +119,13 @@ class PortHandler(APIHandler):
 
 
 def register() -> None:
-    """Into JupyterHub's list of handlers, once; batchspawner's route is closed."""
+    """Into JupyterHub's list of handlers, once; batchspawner's route is closed. A Hub that runs (wrapspawner loads
+    the class at the first start) gets them too, before its own."""
     routes = [(f"{PATH}/{handler.kind}", handler) for handler in (ClaimHandler, ReadyHandler, FailedHandler)]
     closed = r"/api/batchspawner"
     kept = [route for route in default_handlers if route[0] != closed and not route[0].startswith(f"{PATH}/")]
     default_handlers[:] = [*kept, *routes, (closed, PortHandler)]
+    app = JupyterHub.instance() if JupyterHub.initialized() else None
+    if app is not None and getattr(app, "tornado_application", None) is not None:
+        late = [(url_path_join(app.hub_prefix, path), handler) for path, handler in (*routes, (closed, PortHandler))]
+        app.tornado_application.add_handlers(".*", late)

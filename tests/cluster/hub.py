@@ -162,7 +162,7 @@ c.JupyterHub.tornado_settings = {{"slow_spawn_timeout": 1}}
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        wait_for(lambda: self._answers(), 60, "the Hub answers", self.log)
+        wait_for(lambda: self._answers(), 60, "the Hub answers", self.told)
 
     def _answers(self) -> bool:
         assert self.process and self.process.poll() is None, "the Hub ended:\n" + self.log()[-4000:]
@@ -198,6 +198,11 @@ c.JupyterHub.tornado_settings = {{"slow_spawn_timeout": 1}}
     def log(self) -> str:
         return self.log_file.read_text("utf-8", "replace") if self.log_file.exists() else ""
 
+    def told(self) -> str:
+        """The log without what is said at every request."""
+        lines = (line for line in self.log().splitlines() if not line.startswith("[D ") and " 200 GET " not in line)
+        return "\n".join(lines)
+
     # ---- JupyterHub's REST API
 
     def api(self, method: str, path: str, **kwargs: Any) -> requests.Response:
@@ -224,14 +229,14 @@ c.JupyterHub.tornado_settings = {{"slow_spawn_timeout": 1}}
         return bool(self.server(user, name).get("ready"))
 
     def wait_ready(self, user: str, name: str = "", timeout: float = 90) -> None:
-        wait_for(lambda: self.is_ready(user, name), timeout, f"the server of {user} is ready", self.log)
+        wait_for(lambda: self.is_ready(user, name), timeout, f"the server of {user} is ready", self.told)
 
     def wait_stopped(self, user: str, name: str = "", timeout: float = 90) -> None:
         def stopped() -> bool:
             model = self.server(user, name)
             return not model.get("ready") and not model.get("pending")
 
-        wait_for(stopped, timeout, f"the server of {user} is stopped", self.log)
+        wait_for(stopped, timeout, f"the server of {user} is stopped", self.told)
 
     def events(self, user: str, name: str = "", timeout: float = 90) -> list[dict[str, Any]]:
         """The progress events of a start, to its end."""

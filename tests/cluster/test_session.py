@@ -87,7 +87,7 @@ def test_two_users_on_one_node(session):
 def test_stop_while_it_waits_in_the_queue(hub):
     with Blocker():
         assert hub.spawn(ALICE, profile="v100").status_code == 202
-        wait_for(lambda: [j["state"] for j in hub.jobs(ALICE)] == ["PENDING"], 30, "pending", hub.log)
+        wait_for(lambda: [j["state"] for j in hub.jobs(ALICE)] == ["PENDING"], 30, "pending", hub.told)
         stream = hub.session.get(f"{hub.url}/hub/api/users/{ALICE}/server/progress", stream=True, timeout=60)
         words = next(m for m in _messages(stream) if "waits in the queue" in m)
         assert "Resources" in words or "Priority" in words or "not looked at it" in words
@@ -108,7 +108,7 @@ def test_a_job_that_dies_at_once_says_why(hub):
 
 def test_a_job_that_is_cancelled_while_it_starts_says_so(hub):
     hub.spawn(ALICE, profile="cpu")
-    (job,) = wait_for(lambda: hub.jobs(ALICE), 30, "submitted", hub.log)
+    (job,) = wait_for(lambda: hub.jobs(ALICE), 30, "submitted", hub.told)
     slurm("scancel", job["id"])
     last = hub.events(ALICE)[-1]
     assert last["failed"] is True and f"ob {job['id']}" in last["message"] and "cancelled by root" in last["message"]

@@ -61,12 +61,12 @@ def test_killed_while_it_runs(hub):
 def test_killed_twice_while_it_waits_in_the_queue(hub):
     with Blocker():
         hub.spawn(ALICE, profile="v100")
-        wait_for(lambda: [j["state"] for j in hub.jobs(ALICE)] == ["PENDING"], 30, "pending", hub.log)
+        wait_for(lambda: [j["state"] for j in hub.jobs(ALICE)] == ["PENDING"], 30, "pending", hub.told)
         job = one_job(hub)
         for _ in range(2):
             hub.kill()
             hub.start()
-            wait_for(lambda: hub.server(ALICE).get("pending") == "spawn", 30, "taken up again", hub.log)
+            wait_for(lambda: hub.server(ALICE).get("pending") == "spawn", 30, "taken up again", hub.told)
             assert one_job(hub)["id"] == job["id"]
     hub.wait_ready(ALICE)
     assert one_job(hub)["id"] == job["id"] and submissions(hub) == 1
@@ -76,7 +76,7 @@ def test_killed_twice_while_it_waits_in_the_queue(hub):
 def test_killed_while_it_waits_and_the_job_starts_in_between(hub):
     with Blocker():
         hub.spawn(ALICE, profile="v100")
-        wait_for(lambda: [j["state"] for j in hub.jobs(ALICE)] == ["PENDING"], 30, "pending", hub.log)
+        wait_for(lambda: [j["state"] for j in hub.jobs(ALICE)] == ["PENDING"], 30, "pending", hub.told)
         job = one_job(hub)
         hub.kill()
     wait_for(lambda: one_job(hub)["state"] == "RUNNING", 60, "running without a Hub")
@@ -89,7 +89,7 @@ def test_killed_while_it_waits_and_the_job_starts_in_between(hub):
 def test_killed_after_sbatch_before_its_answer(hub, commands):
     commands.hold("sbatch")
     hub.spawn(ALICE, profile="cpu")
-    wait_for(lambda: commands.is_held("sbatch"), 30, "sbatch ran", hub.log)
+    wait_for(lambda: commands.is_held("sbatch"), 30, "sbatch ran", hub.told)
     job = one_job(hub)
     hub.kill()
     commands.release("sbatch")
@@ -101,7 +101,7 @@ def test_killed_after_sbatch_before_its_answer(hub, commands):
 
 def test_killed_while_the_server_boots(hub):
     hub.spawn(ALICE, profile="cpu")
-    wait_for(lambda: "claimed port" in hub.log(), 30, "claimed", hub.log, pause=0.02)
+    wait_for(lambda: "claimed port" in hub.log(), 30, "claimed", hub.told, pause=0.02)
     job = one_job(hub)
     hub.kill()
     hub.start()
@@ -129,10 +129,10 @@ def test_the_job_ended_while_the_hub_was_away(hub):
 def test_stopped_while_it_is_taken_up_again(hub):
     with Blocker():
         hub.spawn(ALICE, profile="v100")
-        wait_for(lambda: [j["state"] for j in hub.jobs(ALICE)] == ["PENDING"], 30, "pending", hub.log)
+        wait_for(lambda: [j["state"] for j in hub.jobs(ALICE)] == ["PENDING"], 30, "pending", hub.told)
         hub.kill()
         hub.start()
-        wait_for(lambda: hub.server(ALICE).get("pending") == "spawn", 30, "taken up again", hub.log)
+        wait_for(lambda: hub.server(ALICE).get("pending") == "spawn", 30, "taken up again", hub.told)
         hub.stop_server(ALICE)
         hub.wait_stopped(ALICE)
         assert hub.jobs(ALICE) == []
@@ -165,12 +165,12 @@ def test_no_answer_of_slurm_ends_a_session(tmp_path, commands):
                     lambda seen=polls: hub.log().count("gave no usable answer") > seen, 60, f"noticed {text!r}", hub.log
                 )
             else:
-                wait_for(lambda: "nothing confirms that it ended" in hub.log(), 60, "noticed", hub.log)
+                wait_for(lambda: "nothing confirms that it ended" in hub.log(), 60, "noticed", hub.told)
             assert hub.is_ready(ALICE), text
             assert hub.notebook(ALICE).status_code == 200
             commands.mend(name)
         commands.break_("squeue", "slurm_load_jobs error: Invalid job id specified", 1)
-        wait_for(lambda: hub.log().count("nothing confirms that it ended") > 1, 60, "noticed", hub.log)
+        wait_for(lambda: hub.log().count("nothing confirms that it ended") > 1, 60, "noticed", hub.told)
         assert hub.is_ready(ALICE), "scontrol knows the job"
     finally:
         hub.stop()
