@@ -24,6 +24,12 @@ export function PromotionForm(props: { promotion: Promotion; words: Words }): Re
   }, [promotion]);
   const { site, form, profile, rejections } = promotion;
   const node = React.useRef<HTMLDivElement>(null);
+  const hasFields = form !== null;
+  React.useEffect(() => {
+    if (hasFields) {
+      node.current?.querySelector<HTMLElement>('[name="profile"]')?.focus();
+    }
+  }, [hasFields]);
   React.useEffect(() => {
     if (rejections > 0) {
       focusTrouble(node.current);

@@ -20,7 +20,9 @@ export class PromotionDialog extends Dialog<void> {
         Dialog.cancelButton({ label: trans.__('Cancel') }),
         Dialog.okButton({ label: trans.__('Submit') })
       ],
-      hasClose: true
+      hasClose: true,
+      // Where the form is there before Lab sets the focus; else the form takes it when it comes.
+      focusNodeSelector: '[name="profile"]'
     });
     this.addClass('siflab-PromotionDialog');
     this.node.dataset.siflab = 'promote-dialog';
@@ -81,7 +83,7 @@ export class PromotionDialog extends Dialog<void> {
     }
   };
 
-  /** The buttons follow the model; the focus goes to the profile once it is there. */
+  /** The buttons follow the model. */
   private readonly _show = (): void => {
     const { isSubmitting, obstacle, form } = this.promotion;
     const { trans } = this.words;
@@ -96,15 +98,5 @@ export class PromotionDialog extends Dialog<void> {
         label.textContent = text;
       }
     }
-    if (form && !this._hasFocused) {
-      this._hasFocused = true;
-      requestAnimationFrame(() => {
-        if (!this.isDisposed) {
-          this.node.querySelector<HTMLElement>('[name="profile"]')?.focus();
-        }
-      });
-    }
   };
-
-  private _hasFocused = false;
 }
