@@ -102,8 +102,8 @@ def _read(path: str) -> tuple[bytes, int]:
         raise NotebookError(
             "unreadable", Text(f"{path} cannot be read ({words})", f"无法读取 {path}（{words}）")
         ) from error
-    with os.fdopen(descriptor, "rb") as stream:
-        facts = os.fstat(stream.fileno())
+    try:
+        facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):
             raise NotebookError(
                 "not-a-file",
@@ -111,12 +111,14 @@ def _read(path: str) -> tuple[bytes, int]:
             )
         if facts.st_size > SIZE_LIMIT:
             raise _too_large(facts.st_size)
-        try:
+        with os.fdopen(descriptor, "rb", closefd=False) as stream:
             content = stream.read(SIZE_LIMIT + 1)
-        except OSError as error:
-            raise NotebookError(
-                "unreadable", Text(f"{path} cannot be read ({error.strerror})", f"无法读取 {path}（{error.strerror}）")
-            ) from error
+    except OSError as error:
+        raise NotebookError(
+            "unreadable", Text(f"{path} cannot be read ({error.strerror})", f"无法读取 {path}（{error.strerror}）")
+        ) from error
+    finally:
+        os.close(descriptor)
     if len(content) > SIZE_LIMIT:
         raise _too_large(len(content))
     return content, facts.st_mtime_ns

@@ -50,9 +50,10 @@ class Reading:
         attempt = self.folder.attempt(self.last)
         with suppress(OSError):  # a network file system looks again for files that were not there
             list(attempt.folder.iterdir())
-        began, ended = read_json(attempt.folder / "job.json"), read_json(attempt.folder / "end.json")
-        result = read_result(attempt) if began and str(began.get("job_id")) == job_id else None
-        return Traces(job_id, requested, self.last, began, ended, result)
+        began = read_json(attempt.folder / "job.json")
+        if began is None or str(began.get("job_id")) != job_id:
+            return Traces(job_id, requested, self.last, began)
+        return Traces(job_id, requested, self.last, began, read_json(attempt.folder / "end.json"), read_result(attempt))
 
     def run(self, evidence: Evidence, now: datetime) -> Run:
         """The run as it is; a final state is kept, and an attempt without a result is recovered."""

@@ -41,8 +41,8 @@ _WARNINGS = (10, 12)  # SIGUSR1, SIGUSR2: the time limit is near
 class Traces:
     """What the run folder says: of the submission, and of the newest attempt (`number` 0: none has begun).
 
-    `began` and `ended` are job.json and end.json of the batch script; `job_id` is the newest job that is known, and
-    `result` is None unless the attempt is that job's.
+    `began` and `ended` are job.json and end.json of the batch script; `job_id` is the newest job that is known; `ended`
+    and `result` are None unless the attempt is that job's.
     """
 
     job_id: str | None
@@ -129,18 +129,17 @@ def _over(traces: Traces, slurm: str, facts: Status, out_of_memory: bool, now: d
     """The job is over, as `slurm` says."""
     state = _STATES.get(slurm, "unknown")
     result = traces.result
-    final = True
+    # end.json is written after the step has ended: when it is here, a result that is not will not come
+    awaited = result is None and traces.ended is None and facts.node is not None and not _older(facts.ended_at, now)
     if state == "failed" and out_of_memory:
         state = "out_of_memory"
     if state == "failed" and result is not None and result.status == "stopped" and result.signal in _WARNINGS:
         state = "timeout"
-    if state == "completed" and result is None and not _older(facts.ended_at, now):
+    if state == "completed" and awaited:
         return replace(facts, state="completing", reason=words.RESULT_AWAITED)
     if state == "completed" and (result is None or result.status != "completed"):
         state = "failed"
-    if result is None and facts.node and not _older(facts.ended_at, now):
-        final = False
-    return replace(facts, state=state, reason=_reason(state, slurm, facts, traces), final=final)
+    return replace(facts, state=state, reason=_reason(state, slurm, facts, traces), final=not awaited)
 
 
 def _reason(state: str, slurm: str, facts: Status, traces: Traces) -> Text | None:

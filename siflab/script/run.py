@@ -4,16 +4,15 @@ What a person chose reaches it only as numbers and as names that site.yaml holds
 request.json, which the runner reads. Everything else goes through `quoted` (words of the shell) or `directive`.
 """
 
-import string
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import resources as package_files
 
 import siflab
 from siflab.config import Bind, Resources, SingularitySite
 from siflab.container.command import exec_argv, use_nv
 from siflab.script.directives import directive, options_as_directives, pattern
 from siflab.script.quoting import command_line, quoted
+from siflab.script.template import filled
 
 COMMENT = "siflab-run:"
 """What the comment of a run's job begins with; the run's id follows."""
@@ -43,12 +42,6 @@ class RunPlan:
     binds: tuple[Bind, ...] = ()
 
 
-class _Template(string.Template):
-    """Marks in the template are written ``@{name}``, so that the shell's own ``$`` stays as it is."""
-
-    delimiter = "@"
-
-
 def render_run(plan: RunPlan) -> str:
     """The text of job.sh: complete, so that ``sbatch job.sh`` does by hand what Siflab does."""
     resources = plan.resources
@@ -62,8 +55,8 @@ def render_run(plan: RunPlan) -> str:
         pwd=plan.folder_inside,
         home=plan.home,
     )
-    template = package_files.files("siflab.script").joinpath("templates/run.sh").read_text("utf-8")
-    return _Template(template).substitute(
+    return filled(
+        "run.sh",
         id=plan.run_id,
         title=_for_comment(plan.title),
         source=_for_comment(plan.source),
@@ -74,7 +67,7 @@ def render_run(plan: RunPlan) -> str:
         singularity=quoted(plan.singularity.command),
         image=quoted(resources.image.path),
         sources=command_line(bind.source for bind in binds),
-        cpus=resources.cpus,
+        cpus=str(resources.cpus),
         environment="".join(f"  export {name}={quoted(value)}\n" for name, value in sorted(plan.environment.items())),
         container=_lines(container, {plan.singularity.command: '"$singularity"', resources.image.path: '"$image"'}),
     )

@@ -93,7 +93,7 @@ main() {
   export OMP_NUM_THREADS="${SLURM_CPUS_PER_TASK:-@{cpus}}"
 @{environment}
   srun --nodes=1 --ntasks=1 --export=ALL --kill-on-bad-exit=1 --input=none \
-    "${container[@@]}" "$run_inside/runner.pyz" --run "$run_inside" --attempt "$attempt" &
+    "${container[@]}" "$run_inside/runner.pyz" --run "$run_inside" --attempt "$attempt" &
   step=$!
   trap 'forward TERM' TERM
   trap 'forward USR2' USR2 # the warning before the time limit
@@ -118,5 +118,5 @@ main() {
   finish "$step_code" ""
 }
 
-main "$@@"
+main "$@"
 exit
