@@ -14,7 +14,7 @@ from pathlib import Path
 from siflab.errors import FieldError, Internal, Invalid, SlurmRefused, SlurmUnreachable
 from siflab.inside import build_archive
 from siflab.runs.evidence import ask_queue
-from siflab.runs.folder import RunFolder, find_folder, write_file, write_json
+from siflab.runs.folder import RunFolder, find_folder, read_json, write_file, write_json
 from siflab.runs.listing import get_run
 from siflab.runs.naming import new_id
 from siflab.runs.preparation import Prepared, prepare
@@ -29,6 +29,8 @@ from siflab.text import Text
 LATE = 20.0
 """Seconds in which an sbatch whose answer was lost may still make its job appear."""
 _AGAIN = 1.0
+_SBATCH, _SOON = 5.0, 0.1
+"""Seconds that another process may take for its sbatch, and between two looks at it."""
 _ABANDONED = 120.0
 """Seconds after which a folder in the making belongs to a process that was killed."""
 _NOT_TAKEN = ("unable to contact slurm controller", "command not found", "munge encode failed")
@@ -49,13 +51,13 @@ def submit(viewer: Viewer, request: RunRequest, wait: Callable[[float], None] = 
     root = Path(viewer.runs_root())
     run_id = new_id(request.submit_key, viewer.user)
     if request.submit_key is not None and find_folder(root, run_id) is not None:
-        return get_run(viewer, run_id)
+        return _made_by_another(viewer, root, run_id, wait)
     prepared = prepare(viewer, request)
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         making = _reserve(root, run_id, wait)
         if making is None:
-            return get_run(viewer, run_id)
+            return _made_by_another(viewer, root, run_id, wait)
         created = datetime.now().astimezone()
         plan = prepared.plan(viewer, run_id, created)
         folder = _make(viewer, root, making, prepared, plan, created)
@@ -78,12 +80,22 @@ def _reserve(root: Path, run_id: str, wait: Callable[[float], None]) -> Path | N
                 if time.time() - making.stat().st_mtime > _ABANDONED:
                     shutil.rmtree(making, ignore_errors=True)
                     continue
-            wait(0.05)
+            wait(_SOON)
             continue
         if find_folder(root, run_id) is None:
             return making
         shutil.rmtree(making, ignore_errors=True)
         return None
+
+
+def _made_by_another(viewer: Viewer, root: Path, run_id: str, wait: Callable[[float], None]) -> Run:
+    """The run of an earlier call; one that is calling sbatch at this moment is waited for."""
+    folder, waited = find_folder(root, run_id), 0.0
+    while folder is not None and waited < _SBATCH and (read_json(folder.submission) or {}).get("job_id") is None:
+        wait(_SOON)
+        waited += _SOON
+        folder = find_folder(root, run_id)
+    return get_run(viewer, run_id)
 
 
 def _make(viewer: Viewer, root: Path, making: Path, prepared: Prepared, plan: RunPlan, created: datetime) -> RunFolder:

@@ -2,6 +2,7 @@
 
 import os
 import socket
+from pathlib import Path
 
 import pytest
 import yaml
@@ -122,7 +123,7 @@ def test_without_slurm_nothing_is_lost_and_nothing_is_left(bob):
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
-    lines = open(os.environ["SLURM_CONF"], encoding="utf-8").read().splitlines()
+    lines = Path(os.environ["SLURM_CONF"]).read_text("utf-8").splitlines()
     changed = [line for line in lines if not line.startswith(("SlurmctldHost", "SlurmctldPort", "MessageTimeout"))]
     conf.write_text(
         "\n".join(
