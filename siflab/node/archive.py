@@ -10,7 +10,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip file can hold
 
 def build_archive() -> bytes:
     """The bytes of the archive. The same sources give the same bytes, on any machine: entries are sorted, dated
-    alike and not compressed (who sends it compresses the whole, which is smaller, and an image's Python may have no zlib)."""
+    alike and not compressed (who sends it compresses the whole: that is smaller, and needs no zlib in the image)."""
     entries = {"siflab/__init__.py": b""}
     for name in os.listdir(_HERE):
         if name.endswith(".py") and name != "archive.py" or name == "client.sh":

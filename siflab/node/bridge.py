@@ -73,6 +73,8 @@ class Bridge(object):
                 _fail(
                     connection, _CANNOT_RUN, Words("the command cannot be run: %s" % error, "命令无法运行：%s" % error)
                 )
+            except protocol.Gone:
+                pass
             except protocol.Broken as broken:
                 log("bridge: a request was dropped: %s" % broken)
 

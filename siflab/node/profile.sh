@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Bound into a session's container as /etc/profile.d/zz-siflab.sh. A login shell (JupyterLab's terminals are such) starts
 # with an /etc/profile that sets PATH anew: the session's own comes back, and what other files here added stays behind it.
 if [ -n "${SIFLAB_PATH:-}" ]; then

@@ -33,7 +33,11 @@ _CODE = struct.Struct("!i")
 
 
 class Broken(Exception):
-    """The other side went away, or says what is none of this."""
+    """The other side says what is none of this, or went away."""
+
+
+class Gone(Broken):
+    """The other side went away."""
 
 
 def send(connection, kind, payload=b""):
@@ -79,9 +83,9 @@ def _exactly(connection, count):
         try:
             piece = connection.recv(min(count, PIECE))
         except OSError as error:
-            raise Broken(str(error))
+            raise Gone(str(error))
         if not piece:
-            raise Broken("the other side went away")
+            raise Gone("the other side went away")
         pieces.append(piece)
         count -= len(piece)
     return b"".join(pieces)

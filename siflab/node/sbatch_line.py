@@ -1,8 +1,8 @@
 """sbatch's command line and #SBATCH lines: which word is an option, which its value, which the script.
 
 sbatch reads options with getopt_long and "+": up to the first word that is none, which names the script; what follows
-is the script's own. Sources: sbatch(1) and ``sbatch --help`` of Slurm 22.05 and 24.11. An option of a later Slurm that is
-not known here is taken to have a value.
+is the script's own. Sources: sbatch(1) and ``sbatch --help`` of Slurm 22.05 and 24.11. An option of a later Slurm that
+is not known here is taken to have a value.
 """
 
 import shlex

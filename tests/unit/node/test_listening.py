@@ -1,0 +1,74 @@
+"""Whose is the listening socket?"""
+
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from siflab.node.listening import FOREIGN, NOBODY, OURS, owner, reserved_port
+from tests.unit.node.fake_hub import listener_on
+
+LISTEN = """
+import socket, sys
+s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+s.bind((sys.argv[2], int(sys.argv[1]))); s.listen(1); print("listening", flush=True); sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def listening_child(started):
+    def start(port, address="127.0.0.1", wrapper=()):
+        process = started(
+            [*wrapper, sys.executable, "-c", LISTEN, port, address], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        assert process.stdout.readline() == b"listening\n"
+        return process
+
+    return start
+
+
+def test_nobody_listens_on_a_reserved_port():
+    with reserved_port() as port:
+        assert owner(port, os.getpid()) == NOBODY
+
+
+def test_a_child_can_listen_on_the_port_that_we_hold(listening_child):
+    with reserved_port() as port:
+        child = listening_child(port, "0.0.0.0")
+        assert owner(port, child.pid) == OURS
+
+
+def test_a_grandchild_counts_as_ours(listening_child):
+    with reserved_port() as port:
+        shell = listening_child(port, wrapper=["sh", "-c", '"$@"; :', "sh"])
+        assert owner(port, shell.pid) == OURS
+
+
+def test_another_process_on_the_port_is_foreign(listening_child):
+    with reserved_port() as port:
+        child = listening_child(port)
+        with listener_on(port, "127.0.0.2"):
+            assert owner(port, child.pid) == FOREIGN
+        assert owner(port, child.pid) == OURS
+
+
+def test_a_process_that_only_listens_elsewhere_owns_nothing(listening_child):
+    with reserved_port() as port, reserved_port() as other:
+        child = listening_child(other)
+        with listener_on(port):
+            assert owner(port, child.pid) == FOREIGN
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/net/if_inet6"), reason="no IPv6 here")
+def test_ipv6_is_looked_at_too(started):
+    child = started(["sleep", "60"])
+    thief = socket.socket(socket.AF_INET6)
+    try:
+        thief.bind(("::1", 0))
+    except OSError:
+        pytest.skip("no IPv6 loopback here")
+    thief.listen(1)
+    with thief:
+        assert owner(thief.getsockname()[1], child.pid) == FOREIGN
