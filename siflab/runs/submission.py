@@ -33,8 +33,6 @@ _SBATCH, _SOON = 5.0, 0.1
 """Seconds that another process may take for its sbatch, and between two looks at it."""
 _ABANDONED = 120.0
 """Seconds after which a folder in the making belongs to a process that was killed."""
-_NOT_TAKEN = ("unable to contact slurm controller", "command not found", "munge encode failed")
-"""With these words sbatch never spoke to slurmctld."""
 
 
 def sbatch_argv(test_only: bool = False) -> list[str]:
@@ -128,7 +126,7 @@ def _hand_over(
     done = viewer.slurm.run(sbatch_argv(), stdin=script, cwd=str(folder.path))
     job_id = parse_job_id(done.stdout) if done.ok else None
     if job_id is None and (done.ok or done.unreachable):
-        if any(words in done.stderr.lower() for words in _NOT_TAKEN):
+        if done.not_run:
             folder.remove()
             require_reachable(done)
         job_id = _find_late(viewer, plan.run_id, wait)

@@ -102,6 +102,8 @@ _UNREACHABLE = (
     "Slurm temporarily unable to accept job",
 )
 
+_UNCONNECTED = ("Unable to contact slurm controller", "Munge encode failed", "Unable to establish configuration source")
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -127,6 +129,11 @@ def parse_estimate(stderr: str) -> Estimate | None:
 def is_unreachable(stderr: str) -> bool:
     """The text says that Slurm, or munge, could not be reached: nothing is known about any job."""
     return any(text.lower() in stderr.lower() for text in _UNREACHABLE)
+
+
+def is_unconnected(stderr: str) -> bool:
+    """The command did not get so far as to ask anything of slurmctld."""
+    return any(text.lower() in stderr.lower() for text in _UNCONNECTED)
 
 
 def sbatch_error(stderr: str) -> tuple[str, Text]:

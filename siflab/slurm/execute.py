@@ -14,10 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from siflab.errors import SlurmUnreachable
-from siflab.slurm.answers import is_unreachable
+from siflab.slurm.answers import is_unconnected, is_unreachable
 from siflab.text import Text
 
 _PASSED_ON = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "KRB5CCNAME", "SLURM_CONF", "SIFLAB_DIR")
+_NOT_RUN = (127, 69, 70, 71, 75)
+"""No such command; a session's bridge is not there or did not run it (`siflab.node.client`)."""
+_NO_ANSWER = (124, 76, *_NOT_RUN)
+"""Also: ended at its time limit, or the bridge went away meanwhile."""
 _PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
 
@@ -37,7 +41,13 @@ class Completed:
     @property
     def unreachable(self) -> bool:
         """Nothing may be concluded from it: it timed out, could not be run, or Slurm could not be reached."""
-        return self.returncode in (124, 127) or (self.returncode != 0 and is_unreachable(self.stderr))
+        return self.returncode in _NO_ANSWER or (self.returncode != 0 and is_unreachable(self.stderr))
+
+    @property
+    def not_run(self) -> bool:
+        """The command never reached Slurm, so that it changed nothing: it is not installed, the bridge of a session did
+        not run it, or slurmctld could not be connected to."""
+        return self.returncode in _NOT_RUN or (self.returncode != 0 and is_unconnected(self.stderr))
 
 
 @dataclass(frozen=True)

@@ -86,12 +86,13 @@ main() {
   for name in $(compgen -e); do
     case $name in
       SINGULARITY_TMPDIR | APPTAINER_TMPDIR | SINGULARITY_CACHEDIR | APPTAINER_CACHEDIR) ;;
-      SINGULARITY* | APPTAINER* | JUPYTER* | JPY_* | PYTHONPATH | PYTHONHOME | CONDA* | VIRTUAL_ENV) unset -v "$name" ;;
+      SINGULARITY* | APPTAINER* | JUPYTER* | JPY_* | SIFLAB_* | PYTHONPATH | PYTHONHOME | CONDA* | VIRTUAL_ENV) unset -v "$name" ;;
     esac
   done
   export SRUN_CPUS_PER_TASK="${SLURM_CPUS_PER_TASK:-@{cpus}}" # since Slurm 22.05 srun does not take it from the job
   export OMP_NUM_THREADS="${SLURM_CPUS_PER_TASK:-@{cpus}}"
 @{environment}
+  cd / # Singularity mounts the folder that it is started in
   srun --nodes=1 --ntasks=1 --export=ALL --kill-on-bad-exit=1 --input=none \
     "${container[@]}" "$run_inside/runner.pyz" --run "$run_inside" --attempt "$attempt" &
   step=$!
