@@ -2,6 +2,7 @@
 is in no script, no argument list and no environment that accounting keeps."""
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlparse
 
 from siflab.slurm.records import QueueRecord
 from siflab_spawner.facts import session_json
@@ -31,6 +32,13 @@ def claim_answer(spawner: "SingularitySlurmSpawner", record: QueueRecord) -> dic
         ),
         "site": spawner.site.public(),
     }
+
+
+def claim_url(spawner: "SingularitySlurmSpawner") -> str:
+    """Where the nodes reach the routes of claim_handlers.py."""
+    hub = spawner.hub
+    base = spawner.hub_connect_url + urlparse(hub.api_url).path if spawner.hub_connect_url else hub.api_url
+    return f"{base.rstrip('/')}/siflab"
 
 
 def session_argv(spawner: "SingularitySlurmSpawner") -> list[str]:

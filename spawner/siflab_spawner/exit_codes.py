@@ -1,4 +1,4 @@
-"""What the exit codes of a session's script and shim mean (siflab/script/templates/session.sh, siflab/node/shim.py)."""
+"""What the exit codes of a session's script and shim mean (siflab.script.session, siflab.node.shim)."""
 
 from siflab.text import Text
 
@@ -16,18 +16,27 @@ _MEANINGS: dict[int, tuple[str, str]] = {
         "a folder that the container needs does not exist on the node; tell your administrator",
         "容器需要的目录在节点上不存在；请联系管理员",
     ),
+    35: (
+        "the image has no such Python as site.yaml says; tell your administrator",
+        "镜像中没有 site.yaml 指定的 Python；请联系管理员",
+    ),
+    36: (
+        "the container did not start; the last lines of the log say why; tell your administrator",
+        "容器未能启动；日志的最后几行说明了原因；请联系管理员",
+    ),
     41: ("the Hub refused it; start again", "Hub 拒绝了它；请重新启动"),
     42: (
         "the Hub could not be reached from the node for 15 minutes; start again",
         "节点 15 分钟内无法连接 Hub；请重新启动",
     ),
-    43: ("no free port could be had on the node; start again", "节点上没有可用端口；请重新启动"),
-    126: ("the container could not run its program", "容器无法运行其程序"),
-    127: ("a program was not found in the container", "容器中找不到程序"),
-    255: (
-        "Singularity could not start the container; the last lines of the log say why",
-        "Singularity 无法启动容器；日志的最后几行说明了原因",
+    43: (
+        "the server could not be run, or ended before it was ready; the last lines of the log say why",
+        "服务器无法运行，或在就绪前结束；日志的最后几行说明了原因",
     ),
+    44: ("the server did not listen within the boot limit; start again", "服务器未在启动时限内就绪；请重新启动"),
+    45: ("no free port could be had on the node; start again", "节点上没有可用端口；请重新启动"),
+    46: ("the server was killed by a signal; start again", "服务器被信号终止；请重新启动"),
+    47: ("the job was told to end before it was ready", "作业在就绪前被要求结束"),
 }  # fmt: skip
 
 

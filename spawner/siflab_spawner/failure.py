@@ -10,6 +10,10 @@ from siflab_spawner.language import in_words
 
 _SHOWN_LINES = 40
 _HEADING = Text("Last lines of the job's log:", "作业日志的最后几行：")
+NO_INTERNAL_SSL = Text(
+    "JupyterHub's internal_ssl does not work with these sessions yet; ask your administrator to turn it off.",
+    "这类会话尚不支持 JupyterHub 的 internal_ssl；请让管理员将其关闭。",
+)
 
 
 class StartFailed(Exception):

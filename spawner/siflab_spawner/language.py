@@ -12,11 +12,18 @@ def remember(user_name: str, handler: Any) -> None:
     """Take the language from the page that `handler` answers; REST requests carry none worth remembering."""
     if handler is None or is_rest(handler):
         return
-    _LAST[user_name] = header_language(handler.request.headers.get("Accept-Language", ""))
+    header = handler.request.headers.get("Accept-Language", "")
+    if header:
+        _LAST[user_name] = header_language(header)
 
 
 def language_of(user_name: str) -> str | None:
     return _LAST.get(user_name)
+
+
+def of_start(spawner: Any) -> str | None:
+    """The language for the answer to whoever starts this session now; None (both languages) for REST requests."""
+    return None if is_rest(spawner.handler) else language_of(spawner.user.name)
 
 
 def is_rest(handler: Any) -> bool:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
-from urllib.parse import urlparse
 
 import batchspawner
 from jupyterhub.traitlets import Command
@@ -15,9 +14,10 @@ from siflab.slurm.execute import Slurm
 from siflab_spawner import adoption, language
 from siflab_spawner.bell import Bell
 from siflab_spawner.claim import Failure
-from siflab_spawner.failure import StartFailed, for_hub
+from siflab_spawner.failure import NO_INTERNAL_SSL, StartFailed, for_hub
 from siflab_spawner.form import render_form
 from siflab_spawner.notices import drop_notice, last_notice
+from siflab_spawner.old_settings import tell_unused
 from siflab_spawner.options import bad_request, read_form, resources_of
 from siflab_spawner.polling import poll_session
 from siflab_spawner.progress import progress_events
@@ -94,6 +94,7 @@ class SingularitySlurmSpawner(batchspawner.SlurmSpawner):
         self.field_errors: list[FieldError] = []
         self._telling: asyncio.Future[Any] | None = None
         super().__init__(*args, **kwargs)
+        tell_unused(self.config, self.log)
 
     # ---- the site and Slurm, one for all spawners of a Hub
 
@@ -147,12 +148,11 @@ class SingularitySlurmSpawner(batchspawner.SlurmSpawner):
         self.field_errors = []
         if adoption.waits(self):
             return  # a job that is there already is taken up as it is
-        rest = self.handler is None or language.is_rest(self.handler)
         try:
             self.resources = self.choose_resources(dict(user_options))
         except Invalid as error:
             self.field_errors = error.errors
-            raise bad_request(error, None if rest else language.language_of(self.user.name)) from error
+            raise bad_request(error, language.of_start(self)) from error
 
     def choose_resources(self, user_options: Any = None) -> Resources:
         options = self.fixed_choice or (self.user_options if user_options is None else user_options)
@@ -197,11 +197,6 @@ class SingularitySlurmSpawner(batchspawner.SlurmSpawner):
         if over and self.owner._poll_callback is not None:  # JupyterHub polls every 30 s; here it is told at once
             self._telling = asyncio.ensure_future(self.owner.poll_and_notify())
 
-    def claim_url(self) -> str:
-        """Where the nodes reach the routes of claim_handlers.py."""
-        base = self.hub_connect_url + urlparse(self.hub.api_url).path if self.hub_connect_url else self.hub.api_url
-        return f"{base.rstrip('/')}/siflab"
-
     def can_answer_claims(self) -> bool:
         """There is a token to hand out. After a restart there is none: the session must be spawned again first."""
         if self.api_token:
@@ -213,24 +208,19 @@ class SingularitySlurmSpawner(batchspawner.SlurmSpawner):
     # ---- JupyterHub's verbs
 
     async def start(self) -> str:
+        if self.internal_ssl:
+            raise for_hub(StartFailed(NO_INTERNAL_SSL), language.of_start(self))
         self.failure, self.ip, self.port = None, "0.0.0.0", 0  # noqa: S104 (the address in the job, not of the Hub)
         try:
             url = await start_session(self)
         except Invalid as error:
             self.field_errors = error.errors
-            raise bad_request(error, self._language()) from error
+            raise bad_request(error, language.of_start(self)) from error
         except (StartFailed, SiflabError) as error:
-            raise for_hub(error, self._language()) from error
+            raise for_hub(error, language.of_start(self)) from error
         self.follow()
         drop_notice(self.user.name, self.name)
         return url
-
-    def _language(self) -> str | None:
-        return (
-            None
-            if self.handler is not None and language.is_rest(self.handler)
-            else language.language_of(self.user.name)
-        )
 
     async def stop(self, now: bool = False) -> None:
         await stop_job(self, now)

@@ -10,6 +10,7 @@ from siflab.slurm.time import format_time
 from siflab.text import Text
 from siflab_spawner import adoption, outcome
 from siflab_spawner.as_user import find_user, run_task
+from siflab_spawner.environment import claim_url
 from siflab_spawner.facts import session_facts
 from siflab_spawner.failure import StartFailed
 from siflab_spawner.job_script import job_script
@@ -84,7 +85,7 @@ async def _submit(spawner: "SingularitySlurmSpawner", user: PosixUser) -> None:
         user=spawner.user.name,
         server=server,
         code=code,
-        claim_url=spawner.claim_url(),
+        claim_url=claim_url(spawner),
     )
     argv = sbatch_argv(
         resources,

@@ -4,6 +4,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
+from siflab.errors import SiflabError
 from siflab.slurm.commands import scancel
 from siflab_spawner.as_user import find_user
 
@@ -23,7 +24,11 @@ async def stop_job(spawner: "SingularitySlurmSpawner", now: bool = False) -> Non
     job_id = spawner.session.job_id
     if not job_id:
         return
-    user = await find_user(spawner.user.name)
+    try:
+        user = await find_user(spawner.user.name)
+    except SiflabError as error:  # an account that is gone must not keep its job alive: root may cancel it too
+        spawner.log.warning("siflab: job %s is cancelled as the Hub's own account: %s", job_id, error)
+        user = None
     pause = _FIRST_PAUSE
     while True:
         done = await spawner.slurm.arun(scancel([job_id]), user=user)

@@ -185,6 +185,6 @@ async def test_a_stopped_session_accepts_nothing(spawner):
 
 async def test_the_job_may_say_why_before_it_claimed(spawner):
     claim.failed(
-        spawner, FailedBody(user="alice", server="", code=spawner.code, claimant=ME, exit_code=43, message="x")
+        spawner, FailedBody(user="alice", server="", code=spawner.code, claimant=ME, exit_code=45, message="x")
     )
-    assert spawner.failure.exit_code == 43 and "port" in spawner.failure.message.en
+    assert spawner.failure.exit_code == 45 and "port" in spawner.failure.message.en

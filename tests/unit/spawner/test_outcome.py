@@ -29,7 +29,7 @@ WORDS = [
     (Outcome("7", state_info("PREEMPTED")), "higher priority", "抢占"),
     (Outcome("7", state_info("FAILED"), exit_code=3), "exit code 3", "退出码 3"),
     (Outcome("7", state_info("FAILED"), exit_code=34), "does not exist on the node", "节点上不存在"),
-    (Outcome("7", state_info("FAILED"), exit_code=255), "Singularity could not start", "Singularity 无法启动"),
+    (Outcome("7", state_info("FAILED"), exit_code=36), "container did not start", "容器未能启动"),
     (Outcome("7", state_info("FAILED"), signal=9), "killed by signal 9", "信号 9"),
     (Outcome("7", state_info("FAILED"), reason="{evil}"), "Slurm says {evil}", "{evil}"),
     (Outcome("7", state_info("COMPLETED")), "shut down", "已关闭"),

@@ -7,6 +7,7 @@ from jupyterhub.apihandlers import default_handlers
 
 import siflab_spawner
 from siflab_spawner.claim_handlers import ClaimHandler, PortHandler, register
+from siflab_spawner.old_settings import unused_settings
 
 
 def test_routes_are_registered_once():
@@ -33,3 +34,15 @@ def test_a_start_has_no_time_limit_of_jupyterhub():
 def test_every_setting_has_words():
     own = siflab_spawner.SingularitySlurmSpawner.class_own_traits(config=True)
     assert own and all(trait.help for trait in own.values())
+
+
+def test_settings_of_batchspawner_are_named():
+    config = {
+        "SlurmSpawner": {"req_partition": "gpu", "batch_script": "x", "poll_interval": 30},
+        "BatchSpawnerBase": {"exec_prefix": "sudo"},
+        "SingularitySlurmSpawner": {"job_name": "x"},
+        "TorqueSpawner": {"req_queue": "x"},
+    }
+    assert unused_settings(config) == [
+        "BatchSpawnerBase.exec_prefix", "SlurmSpawner.batch_script", "SlurmSpawner.req_partition",
+    ]  # fmt: skip
