@@ -6,7 +6,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from cluster.instance import hub, people, whole
+from cluster.instance import hub, packages, people, whole
 from cluster.instance.names import INSTANCES, Instance, named
 from cluster.instance.steps import StepFailed
 from cluster.lab import whole as lab
@@ -76,6 +76,7 @@ def environment(instance: Instance) -> dict[str, str]:
     """What the tests under tests/ read; they run on any cluster that gives them this."""
     settings = kept_settings(instance.root / "slurm") or instance.cluster()
     shown = {
+        "PATH": packages.path_with_node(),
         "SLURM_CONF": settings.conf,
         "SIFLAB_TEST_ROOT": instance.root,
         "SIFLAB_TEST_CLUSTER": settings.root,

@@ -39,11 +39,11 @@ class Making:
         if self.tests:
             names += [*packages.BROWSER, *packages.CHECKS]
         packages.install(self.manifest, tuple(names), packages.OPTIONAL)
-        packages.node_js(self.manifest)
+        packages.node_js()
 
     def tool_packages(self) -> None:
         packages.install(self.manifest, (*packages.HUB, *packages.CHECKS))
-        packages.node_js(self.manifest)
+        packages.node_js()
 
     def front_end_packages(self) -> None:
         """Where the front end's linters and tests look for them; who works on it has a node_modules of their own."""

