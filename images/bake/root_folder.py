@@ -5,7 +5,6 @@ Whoever calls has a private mount namespace (images/build sees to it), so no mou
 
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,10 +57,13 @@ def make_base(suite: str, packages: tuple[str, ...], target: Path) -> None:
 
 
 def pip_paths() -> list[Path]:
-    """Files and folders of this machine that pip's settings name or lie in."""
-    shown = run(["pip", "config", "list"], check=False).stdout if shutil.which("pip") else ""
-    configured = shown + "\n".join(os.environ.get(name, "") for name in PASSED_ON if name.startswith("PIP_"))
+    """Files and folders of this machine that pip's settings lie in or name (local wheels, constraints)."""
     found = [Path("/etc/pip.conf"), Path("/etc/xdg/pip"), Path.home() / ".config" / "pip", Path.home() / ".pip"]
+    texts = [os.environ.get(name, "") for name in PASSED_ON if name.startswith("PIP_")]
+    for place in found:
+        file = place / "pip.conf" if place.is_dir() else place
+        texts.append(file.read_text() if file.is_file() else "")
+    configured = "\n".join(texts)
     for word in re.findall(r"(?:file://)?(/[A-Za-z0-9._+/-]+)", re.sub(r"https?://\S+", "", configured)):
         path = Path(word)
         found.append(path.parent if path.name == "simple" else path)
@@ -70,7 +72,7 @@ def pip_paths() -> list[Path]:
 
 @contextmanager
 def entered(root: Path) -> Iterator[None]:
-    """This machine's resolver, certificate authorities and pip files, and /proc, seen in the root folder for a while."""
+    """This machine's resolver, certificate authorities and pip files, and /proc, seen in the root folder meanwhile."""
     mounts: list[Path] = []
     made: list[Path] = []
 
