@@ -59,7 +59,7 @@ def image(name: str, wheel: Path | None, source: str) -> Path:
         reached("Debian, Python")
         with layers.last_layer() as work, layers.over(below, work) as root:
             if wheel is not None:
-                layers.add_siflab(root, wheel)
+                layers.add_siflab(root, wheel, wanted.overrides)
                 reached("Siflab")
             sif.build(wanted, work, root, source, target)
         reached(f"SIF, {target.stat().st_size >> 20} MiB")

@@ -108,7 +108,11 @@ def over(below: Path, work: Path) -> Iterator[Path]:
         run(["umount", root], check=False)
 
 
-def add_siflab(root: Path, wheel: Path) -> None:
+def add_siflab(root: Path, wheel: Path, overrides: str) -> None:
+    """Siflab's wheel, and JupyterLab's settings of the image."""
+    settings = root / "opt/jupyter/share/jupyter/lab/settings"
+    settings.mkdir(parents=True, exist_ok=True)
+    (settings / "overrides.json").write_text(overrides)
     target = root / wheel.name
     shutil.copyfile(wheel, target)
     with root_folder.entered(root):

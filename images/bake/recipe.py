@@ -28,6 +28,7 @@ class Recipe:
     siflab: bool
     requirements: str
     constraints: str
+    overrides: str  # JupyterLab's settings for the image: no questions about news on nodes without a way out
 
     def base_key(self) -> str:
         return key("base", self.suite, self.packages, platform.machine())
@@ -37,7 +38,7 @@ class Recipe:
 
     def image_key(self, source: str) -> str:
         """`source`: what identifies Siflab's wheel; empty for an image without it."""
-        return key("image", self.python_key(), self.name, self.title, self.version, source)
+        return key("image", self.python_key(), self.name, self.title, self.version, self.overrides, source)
 
 
 def key(*inputs: object) -> str:
@@ -75,4 +76,5 @@ def read(name: str) -> Recipe:
         siflab=recipe["siflab"],
         requirements=(folder / "requirements.txt").read_text(),
         constraints=(IMAGES / "constraints.txt").read_text(),
+        overrides=(IMAGES / "overrides.json").read_text(),
     )
