@@ -75,6 +75,8 @@ def install(manifest: Manifest, names: tuple[str, ...], optional: tuple[str, ...
     if missing or wanted:
         before = everything_installed()
         with no_services(manifest):
+            # A dpkg that was killed in the middle refuses everything until this is done; else it does nothing.
+            run(["dpkg", "--force-confdef", "--force-confold", "--configure", "--pending"])
             apt("install", *missing, *wanted)
         new = everything_installed() - before
         manifest.add("packages", sorted(new))

@@ -52,8 +52,22 @@ def processes(node: str) -> list[int]:
     return found
 
 
+def in_use(group: Path) -> bool:
+    """Whether processes are in it or below; ours have ended by then: they are another cluster's, on a node of that name."""
+    for listing in group.rglob("cgroup.procs"):
+        try:
+            if listing.read_text().strip():
+                return True
+        except OSError:
+            continue
+    return False
+
+
 def remove(settings: Settings, seconds: float = 3) -> list[Path]:
-    """Remove the nodes' groups, the deepest first; a group whose last process has just been killed takes a moment."""
+    """Remove the nodes' groups, the deepest first; returns those that are empty and stay all the same.
+
+    A group whose last process has just been killed takes a moment.
+    """
     deadline = time.monotonic() + seconds
     while True:
         for top in of_nodes(settings):
@@ -62,7 +76,7 @@ def remove(settings: Settings, seconds: float = 3) -> list[Path]:
                     Path(folder).rmdir()
                 except OSError:
                     continue
-        left = of_nodes(settings)
+        left = [group for group in of_nodes(settings) if not in_use(group)]
         if not left or time.monotonic() > deadline:
             return left
         time.sleep(0.05)
