@@ -16,6 +16,7 @@ from siflab_spawner.bell import Bell
 from siflab_spawner.claim import Failure
 from siflab_spawner.failure import NO_INTERNAL_SSL, StartFailed, for_hub
 from siflab_spawner.form import render_form
+from siflab_spawner.groups import group_names
 from siflab_spawner.notices import drop_notice, last_notice
 from siflab_spawner.old_settings import tell_unused
 from siflab_spawner.options import bad_request, read_form, resources_of
@@ -136,30 +137,27 @@ class SingularitySlurmSpawner(batchspawner.SlurmSpawner):
     def _apply_user_options(self) -> Any:
         return SingularitySlurmSpawner.apply_choice
 
-    def render_options_form(self) -> str:
+    async def render_options_form(self) -> str:
         language.remember(self.user.name, self.handler)
         words = language.language_of(self.user.name) or "en"
         notice = last_notice(self.user.name, self.name)
-        return render_form(self.site, words, self.group_names(), self.user_options, self.field_errors, notice)
+        return render_form(self.site, words, await group_names(self), self.user_options, self.field_errors, notice)
 
-    def apply_choice(self, user_options: Mapping[str, Any]) -> None:
+    async def apply_choice(self, user_options: Mapping[str, Any]) -> None:
         """JupyterHub's hook, for the form, for links and for the REST API alike. Raises web.HTTPError(400)."""
         language.remember(self.user.name, self.handler)
         self.field_errors = []
         if adoption.waits(self):
             return  # a job that is there already is taken up as it is
         try:
-            self.resources = self.choose_resources(dict(user_options))
+            self.resources = await self.choose_resources(dict(user_options))
         except Invalid as error:
             self.field_errors = error.errors
             raise bad_request(error, language.of_start(self)) from error
 
-    def choose_resources(self, user_options: Any = None) -> Resources:
+    async def choose_resources(self, user_options: Any = None) -> Resources:
         options = self.fixed_choice or (self.user_options if user_options is None else user_options)
-        return resources_of(self.site, options, self.group_names())
-
-    def group_names(self) -> list[str]:
-        return [group.name for group in self.user.groups]
+        return resources_of(self.site, options, await group_names(self))
 
     # ---- state
 

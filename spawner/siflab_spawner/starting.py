@@ -69,7 +69,7 @@ async def _take_up(spawner: "SingularitySlurmSpawner", user: PosixUser, kept: Se
 
 async def _submit(spawner: "SingularitySlurmSpawner", user: PosixUser) -> None:
     site, server = spawner.site, spawner.name
-    resources = spawner.resources or spawner.choose_resources()
+    resources = spawner.resources or await spawner.choose_resources()
     prefix = session_prefix(site.name, spawner.user.name, server)
     preparation, strays = await asyncio.gather(
         prepare(spawner.slurm, user, site, resources, spawner.hub_sees_paths),

@@ -1,0 +1,35 @@
+"""The groups by which profiles are offered: JupyterHub's, and those that the account has on the Hub's machine."""
+
+import asyncio
+import grp
+from typing import TYPE_CHECKING
+
+from siflab.errors import SiflabError
+from siflab_spawner.as_user import find_user
+
+if TYPE_CHECKING:
+    from siflab_spawner.spawner import SingularitySlurmSpawner
+
+_LIMIT = 15.0  # seconds for the directory service
+
+
+async def group_names(spawner: "SingularitySlurmSpawner") -> list[str]:
+    """Sorted. A directory service that does not answer leaves JupyterHub's own groups: less is offered, never more."""
+    names = {group.name for group in spawner.user.groups}
+    if any(profile.groups for profile in spawner.site.profiles.values()):
+        try:
+            account = await find_user(spawner.user.name)
+            names |= await asyncio.wait_for(asyncio.to_thread(_unix_names, account.groups), _LIMIT)
+        except (SiflabError, asyncio.TimeoutError) as error:
+            spawner.log.warning("siflab: the Unix groups of %s are not known: %r", spawner.user.name, error)
+    return sorted(names)
+
+
+def _unix_names(ids: tuple[int, ...]) -> set[str]:
+    names = set()
+    for gid in ids:
+        try:
+            names.add(grp.getgrgid(gid).gr_name)
+        except KeyError:
+            continue
+    return names
