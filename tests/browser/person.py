@@ -5,6 +5,8 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.pipe import Pipe
+
 START_LIMIT = 120_000  # ms from the click on Start to JupyterLab
 RUN_LIMIT = 180_000  # ms from Submit to the end of the sample run
 
@@ -46,7 +48,8 @@ class Person:
         self.picture("spawn")
 
     def start(self, profile: str) -> list[str]:
-        """Start a session; the messages that the progress page showed."""
+        """Start a session (one that a failed test left is stopped first); the messages that the progress page showed."""
+        self.stop()
         self.open_spawn_page()
         self.page.locator(f'.siflab-card[data-profile="{profile}"] input[name="profile"]').check()
         self.page.locator('#spawn_form [type="submit"]').click()
@@ -87,18 +90,19 @@ class Person:
         expect(panel.locator(".jp-Notebook")).to_be_visible()
         return panel
 
-    def terminal(self, command: str, until: str) -> str:
-        """Type a command in a new terminal and wait until its output has `until`; what the terminal shows."""
+    def terminal(self, command: str) -> str:
+        """Type a command in a new terminal and wait for its end; what it printed."""
         self.page.goto(f"{self.url}/user/{self.name}/lab?reset")
         self.wait_for_lab()
         self.page.locator('.jp-LauncherCard[data-category="Other"]', has_text="Terminal").click()
         terminal = self.page.locator(".jp-Terminal:visible")
-        expect(terminal.locator(".xterm-rows")).to_contain_text("$")
+        expect(terminal.locator(".xterm-screen")).to_be_visible()
         terminal.click()
-        self.page.keyboard.type(command + "\n")
-        expect(terminal.locator(".xterm-rows")).to_contain_text(re.compile(until), timeout=30_000)
+        pipe = Pipe(self.name, self.test)
+        self.page.keyboard.type(f"cd; {{ {command}; }} > {pipe.shown} 2>&1\n")
+        shown = pipe.read()
         self.picture("terminal")
-        return terminal.locator(".xterm-rows").inner_text()
+        return shown
 
     # Siflab
 
@@ -118,7 +122,7 @@ class Person:
     def show_runs(self) -> Locator:
         panel = self.page.locator("#siflab-runs")
         if not panel.is_visible():
-            self.page.locator('.jp-SideBar [data-id="siflab-runs"]').click()
+            self.page.locator('.lm-TabBar-tab[data-id="siflab-runs"]').click()
         expect(panel).to_be_visible()
         return panel
 

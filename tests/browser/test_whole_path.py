@@ -9,6 +9,8 @@ from tests.browser.person import RUN_LIMIT
 
 pytestmark = pytest.mark.browser
 RESEARCHER = "t-researcher1"
+# ipywidgets 8 throws this when a notebook is opened without a kernel, as a result is (it shall take no GPU)
+KERNELLESS_WIDGETS = re.compile(r"null \(reading 'kernel'\)")
 
 
 def test_a_notebook_becomes_a_job_and_comes_back_executed(person):
@@ -16,9 +18,7 @@ def test_a_notebook_becomes_a_job_and_comes_back_executed(person):
     someone.log_in()
     someone.start("a100-1")
 
-    shown = someone.terminal(
-        "cd; pwd; echo GPU=$CUDA_VISIBLE_DEVICES; touch /datasets/x; ls -d /tmpdata; squeue --me; echo do''ne", "done"
-    )
+    shown = someone.terminal("pwd; echo GPU=$CUDA_VISIBLE_DEVICES; touch /datasets/x; ls -d /tmpdata; squeue --me")
     assert f"/workspace/{RESEARCHER}" in shown
     assert "GPU=0" in shown
     assert "Read-only file system" in shown or "Permission denied" in shown
@@ -28,7 +28,7 @@ def test_a_notebook_becomes_a_job_and_comes_back_executed(person):
     someone.open_notebook("train.ipynb")
     dialog = someone.press_promote()
     dialog.locator('[name="profile"]').select_option("cpu")
-    expect(dialog.locator('[data-siflab="promote-resources"]')).to_contain_text("cpu")
+    expect(dialog.locator('[data-siflab="promote-resources"]')).to_contain_text("2 CPU cores")
     expect(dialog.locator('[data-siflab="promote-start"]')).not_to_have_text("")
     someone.picture("dialog")
     someone.submit(dialog)
@@ -48,7 +48,7 @@ def test_a_notebook_becomes_a_job_and_comes_back_executed(person):
     expect(result.locator(".jp-OutputArea-output").first).to_be_visible()
     assert someone.page.locator(".jp-NotebookPanel:visible").count() == 2, "the result lies beside its source"
     someone.picture("result")
-    assert someone.errors == []
+    assert [error for error in someone.errors if not KERNELLESS_WIDGETS.search(error)] == []
     someone.stop()
 
 
@@ -56,9 +56,7 @@ def test_a_run_goes_on_when_the_session_ends(person):
     someone = person(RESEARCHER)
     someone.log_in()
     someone.start("cpu")
-    someone.terminal(
-        "siflab promote hello.ipynb --profile cpu --name goes-on && echo submit''ted", "submitted"
-    )
+    assert "was submitted as job" in someone.terminal("siflab promote hello.ipynb --profile cpu --name goes-on")
     someone.show_runs()
     run = someone.newest_run()
     expect(run).to_contain_text("goes-on")
