@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 
-from siflab.cli.ending import broken_pipe, explain, interrupted
+from siflab.cli.ending import broken_pipe, explain, interrupted, unexpected
 from siflab.cli.parser import build
 from siflab.config import SiteError
 from siflab.errors import SiflabError
@@ -27,6 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return interrupted()
     except BrokenPipeError:
         return broken_pipe()
+    except Exception as error:
+        return unexpected(error)
 
 
 def _promote(options: argparse.Namespace) -> int:

@@ -1,7 +1,9 @@
 """How a command ends: its exit code, and what it says when it could not do what it was asked."""
 
+import os
 import signal
 import sys
+import traceback
 
 from siflab.cli.terminal import in_words, pick, warn
 from siflab.config import SiteError
@@ -50,6 +52,20 @@ def explain(error: SiflabError | SiteError) -> int:
 def _line(error: FieldError) -> str:
     option = option_of(error.field)
     return f"{option}: {in_words(error.message)}" if option else in_words(error.message)
+
+
+def unexpected(error: Exception) -> int:
+    """A fault of ours: one line, and the traceback for who sets SIFLAB_DEBUG."""
+    if os.environ.get("SIFLAB_DEBUG"):
+        traceback.print_exception(error)
+    kind = type(error).__name__
+    warn(
+        pick(
+            f"siflab: failed unexpectedly ({kind}: {error}); with SIFLAB_DEBUG=1 it says more; please report it",
+            f"siflab：意外错误（{kind}：{error}）；设置 SIFLAB_DEBUG=1 可查看详情；请上报",
+        )
+    )
+    return 70
 
 
 def interrupted() -> int:

@@ -7,10 +7,11 @@ import time
 from datetime import datetime
 
 from siflab.cli.selection import nothing_yet
-from siflab.cli.terminal import in_words, pick, print_json, say, table, warn
+from siflab.cli.terminal import in_words, pick, print_json, say, table, warn, width
 from siflab.runs import Run, RunList, Viewer, list_runs
 
 _SHOWN = 20
+_LIMITS = [0, 28, 0, 0, 0, 0, 0]
 _WATCH = 2.0
 
 
@@ -41,13 +42,14 @@ def _say(found: RunList, everything: bool) -> None:
         say(nothing_yet())
         return
     shown = [run for index, run in enumerate(found.runs) if everything or index < _SHOWN or not run.ended]
-    say(runs_table(shown, shutil.get_terminal_size((120, 24)).columns))
+    say(runs_table(shown, shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
     if len(shown) < len(found.runs):
         more = len(found.runs) - len(shown)
         say(pick(f"and {more} older ones: siflab runs --all", f"还有 {more} 个较早的运行：siflab runs --all"))
 
 
-def runs_table(shown: list[Run], columns: int) -> str:
+def runs_table(shown: list[Run], columns: int | None) -> str:
+    """As wide as a terminal of so many columns; None: as wide as it gets."""
     header = [
         pick("ID", "ID"),
         pick("NAME", "名称"),
@@ -59,7 +61,8 @@ def runs_table(shown: list[Run], columns: int) -> str:
         pick("WHERE / WHY", "节点 / 原因"),
     ]
     rows = [_row(run) for run in shown]
-    return table(header, rows, [0, 28, 0, 0, 0, 0, 0, max(20, columns - 92)])
+    used = width(table(header[:-1], [row[:-1] for row in rows], _LIMITS).splitlines()[0]) + 4
+    return table(header, rows, [*_LIMITS, 0 if columns is None else max(20, columns - used)])
 
 
 def _row(run: Run) -> list[str]:
@@ -69,7 +72,7 @@ def _row(run: Run) -> list[str]:
     return [
         run.id,
         run.name,
-        in_words(run.state_text),
+        pick(run.state.replace("_", " "), run.state_text.zh),
         run.job_id or "-",
         cells,
         elapsed(run),

@@ -9,6 +9,7 @@ import json
 import os
 import secrets
 import shutil
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,12 @@ from typing import Any
 
 from siflab.inside import AttemptFolder, attempt_numbers
 from siflab.runs.naming import FOLDER
+
+MAKING = ".making-"
+"""What the name of a run folder begins with that is not complete yet; the run's id follows."""
+ABANDONED = 120.0
+"""Seconds after which such a folder belongs to a process that was killed."""
+_REMOVED = ".removed-"
 
 
 @dataclass(frozen=True)
@@ -61,11 +68,14 @@ class RunFolder:
         return AttemptFolder(self.path, number)
 
     def attempt_numbers(self) -> list[int]:
-        return attempt_numbers(self.path)
+        try:
+            return attempt_numbers(self.path)
+        except OSError:
+            return []
 
     def remove(self) -> None:
         """Take it away; nobody sees it half gone."""
-        hidden = self.path.with_name(f".removed-{secrets.token_hex(4)}")
+        hidden = self.path.with_name(f"{_REMOVED}{secrets.token_hex(4)}")
         with suppress(OSError):
             self.path.rename(hidden)
             shutil.rmtree(hidden, ignore_errors=True)
@@ -86,15 +96,25 @@ def find_folder(root: Path, run_id: str) -> RunFolder | None:
     return next((folder for folder in run_folders(root) if folder.id == run_id), None)
 
 
-def write_file(path: Path, data: bytes, mode: int = 0o600) -> None:
-    """Replace a file atomically, brought to the disk. Raises OSError, and leaves nothing then."""
+def sweep(root: Path) -> None:
+    """Take away folders that a killed process left half made or half removed."""
+    for pattern in (f"{MAKING}*", f"{_REMOVED}*"):
+        for path in root.glob(pattern):
+            with suppress(OSError):
+                if time.time() - path.stat().st_mtime > ABANDONED:
+                    shutil.rmtree(path, ignore_errors=True)
+
+
+def write_file(path: Path, data: bytes, mode: int = 0o600, sync: bool = True) -> None:
+    """Replace a file atomically; `sync`: brought to the disk. Raises OSError, and leaves nothing then."""
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(data)
             stream.flush()
-            os.fsync(stream.fileno())
+            if sync:
+                os.fsync(stream.fileno())
         beside.replace(path)
     except OSError:
         with suppress(OSError):
@@ -102,12 +122,12 @@ def write_file(path: Path, data: bytes, mode: int = 0o600) -> None:
         raise
 
 
-def write_json(path: Path, value: dict[str, Any]) -> None:
+def write_json(path: Path, value: dict[str, Any], sync: bool = True) -> None:
     try:
         data = json.dumps(value, ensure_ascii=False, indent=1).encode("utf-8")
     except UnicodeEncodeError:  # a file name that is no UTF-8
         data = json.dumps(value, indent=1).encode("ascii")
-    write_file(path, data + b"\n")
+    write_file(path, data + b"\n", sync=sync)
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

@@ -125,7 +125,7 @@ class Reading:
         for name in ("source", "folder", "output", "source_changed", "state_text"):
             del kept[name]  # as this viewer sees them, or derived
         with suppress(OSError):
-            write_json(self.folder.status, kept)
+            write_json(self.folder.status, kept, sync=False)
 
 
 def kept_run(viewer: Viewer, folder: RunFolder, evidence: Evidence) -> Run | None:

@@ -158,10 +158,10 @@ def _reason(state: str, slurm: str, facts: Status, traces: Traces) -> Text | Non
         return Text(f"Slurm says {slurm}.", f"Slurm 的说明：{slurm}。")
     if problem in words.PROBLEMS:
         return words.PROBLEMS[problem]
-    if result is not None and result.message:
-        return Text(result.message.get("en", ""), result.message.get("zh", ""))
     if result is not None and result.status == "completed":
         return words.disagreement(slurm, facts.exit_code)
+    if result is not None and result.message:
+        return Text(result.message.get("en", ""), result.message.get("zh", ""))
     return words.NO_RESULT if slurm == "COMPLETED" else words.exited(facts.exit_code)
 
 

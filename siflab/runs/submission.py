@@ -14,7 +14,7 @@ from pathlib import Path
 from siflab.errors import FieldError, Internal, Invalid, SlurmRefused, SlurmUnreachable
 from siflab.inside import build_archive
 from siflab.runs.evidence import ask_queue
-from siflab.runs.folder import RunFolder, find_folder, read_json, write_file, write_json
+from siflab.runs.folder import MAKING, RunFolder, find_folder, read_json, sweep, write_file, write_json
 from siflab.runs.listing import get_run
 from siflab.runs.naming import new_id
 from siflab.runs.preparation import Prepared, prepare
@@ -31,8 +31,6 @@ LATE = 20.0
 _AGAIN = 1.0
 _SBATCH, _SOON = 5.0, 0.1
 """Seconds that another process may take for its sbatch, and between two looks at it."""
-_ABANDONED = 120.0
-"""Seconds after which a folder in the making belongs to a process that was killed."""
 
 
 def sbatch_argv(test_only: bool = False) -> list[str]:
@@ -53,6 +51,7 @@ def submit(viewer: Viewer, request: RunRequest, wait: Callable[[float], None] = 
     prepared = prepare(viewer, request)
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        sweep(root)
         making = _reserve(root, run_id, wait)
         if making is None:
             return _made_by_another(viewer, root, run_id, wait)
@@ -67,18 +66,15 @@ def submit(viewer: Viewer, request: RunRequest, wait: Callable[[float], None] = 
 
 def _reserve(root: Path, run_id: str, wait: Callable[[float], None]) -> Path | None:
     """A folder that only we fill; None when another process has just made this run."""
-    making = root / f".making-{run_id}"
+    making = root / f"{MAKING}{run_id}"
     while True:
         try:
             making.mkdir(mode=0o700)
         except FileExistsError:
             if find_folder(root, run_id) is not None:
                 return None
-            with suppress(OSError):
-                if time.time() - making.stat().st_mtime > _ABANDONED:
-                    shutil.rmtree(making, ignore_errors=True)
-                    continue
             wait(_SOON)
+            sweep(root)
             continue
         if find_folder(root, run_id) is None:
             return making

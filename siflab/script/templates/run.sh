@@ -120,4 +120,3 @@ main() {
 }
 
 main "$@"
-exit

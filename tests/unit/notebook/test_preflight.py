@@ -1,0 +1,214 @@
+"""What preflight finds, and what it leaves alone: tables of cells."""
+
+import time
+
+import pytest
+
+from siflab.notebook import Kernels, Surroundings, preflight
+from siflab.notebook.kernels import kernels_here
+from siflab.notebook.magics import plain_python, syntax_tree
+from tests.unit.notebook.documents import found, notebook
+
+ASKING = [
+    ("name = input('name')", 1),
+    ("x = 1\n\npassword = getpass.getpass()", 3),
+    ("from getpass import getpass\ntoken = getpass('token')", 2),
+    ("%matplotlib inline\n!ls\nfor i in range(3):\n    input()", 4),
+    ("%%time\ninput()", 2),
+    ("files = !ls\nawait something()\nbreakpoint()", 3),
+    ("import pdb; pdb.set_trace()", 1),
+]
+
+
+@pytest.mark.parametrize(("source", "line"), ASKING)
+def test_a_question_to_a_person(tmp_path, source, line):
+    assert found(tmp_path, "a = 1", source) == [("asks-a-person", 1, line)]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "# input()",
+        "text = 'input()'",
+        "def input(prompt): return 'x'\ninput('a')",
+        "from mine import input\ninput()",
+        "model.input()",
+        "input = data[0]\nprint(input(3))",
+        "def f(input): return input(2)",
+        "%%bash\nread input()",
+        "torch.nn.Linear(in_features=input_size, out_features=1)",
+        "%%html\n<input()>",
+        "this is no python input()",
+    ],
+)
+def test_no_question(tmp_path, source):
+    assert found(tmp_path, source) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("!pip install torch", 1),
+        ("import x\n%pip install -q torch", 2),
+        ("! pip3 install torch", 1),
+        ("!{sys.executable} -m pip install torch", 1),
+        ("!python3 -m pip install torch", 1),
+        ("%conda install -y x", 1),
+        ("!sudo apt-get -y install graphviz", 1),
+        ("!!uv pip install x", 1),
+        ("%%bash\nset -e\npip install x", 3),
+        ("    !mamba install x", 1),
+    ],
+)
+def test_installing(tmp_path, source, line):
+    assert found(tmp_path, source) == [("installs-packages", 0, line)]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "# !pip install torch",
+        "!pip list",
+        "!pip show install",
+        "print('pip install x')",
+        "%%bash\n# pip install x",
+        "!echo pip install",
+    ],
+)
+def test_not_installing(tmp_path, source):
+    assert found(tmp_path, source) == []
+
+
+def around(kernels=None, **more):
+    """A session: /workspace is bound, /tmp is the node's; what exists is listed."""
+    there = {
+        "/tmp/data.csv",
+        "/workspace/ann/data.csv",
+        "/home/ann/data.csv",
+        "/srv/data/x.csv",
+        "/usr/share/dict/words",
+        "/etc/hosts",
+    }
+
+    def in_job(path):
+        if path.startswith("/home/"):
+            return "/workspace/" + path.removeprefix("/home/")
+        return path if path.startswith("/workspace/") else None
+
+    return Surroundings(kernels=kernels, exists=there.__contains__, in_job=in_job, **more)
+
+
+@pytest.mark.parametrize(
+    ("source", "code"),
+    [
+        ("pd.read_csv('/tmp/data.csv')", "path-node-local"),
+        ("open('/srv/data/x.csv')", "path-not-bound"),
+        ("open('/home/ann/data.csv')", "path-elsewhere"),
+        ("pd.read_csv('/workspace/ann/data.csv')", None),
+        ("open('/tmp/yet-to-be-written.csv', 'w')", None),
+        ("open('/usr/share/dict/words'); open('/etc/hosts')", None),
+        ("url = '/api/v1/items'", None),
+        ("open('data.csv')", None),
+        ("x = '/'", None),
+    ],
+)
+def test_paths_that_the_job_will_not_see(tmp_path, source, code):
+    expected = [] if code is None else [(code, 0, 1)]
+    assert found(tmp_path, source, around=around()) == expected
+
+
+def test_a_path_is_said_once_a_cell(tmp_path):
+    source = "open('/tmp/data.csv')\nopen('/tmp/data.csv')"
+    assert found(tmp_path, source, source, around=around()) == [("path-node-local", 0, 1), ("path-node-local", 1, 1)]
+
+
+IMAGE = Kernels({"python3": "python", "ir": "r", "python-old": "python"})
+
+
+@pytest.mark.parametrize(
+    ("metadata", "kernel", "kernels", "expected"),
+    [
+        ({"kernelspec": {"name": "python3", "language": "python"}}, None, IMAGE, []),
+        ({"kernelspec": {"name": "Python3", "language": "python"}}, None, IMAGE, []),
+        ({"kernelspec": {"name": "conda-env-x-py", "language": "python"}}, None, IMAGE, [("kernel-mapped", "info")]),
+        ({"kernelspec": {"name": "R4", "language": "R"}}, None, IMAGE, [("kernel-mapped", "info")]),
+        ({"kernelspec": {"name": "julia-1.9", "language": "julia"}}, None, IMAGE, [("no-such-kernel", "error")]),
+        ({}, None, IMAGE, []),
+        ({}, "ir", IMAGE, []),
+        ({}, "julia", IMAGE, [("no-such-kernel", "error")]),
+        ({"kernelspec": {"name": "conda-env-x-py", "language": "python"}}, None, None, [("kernel-mapped", "info")]),
+        ({"kernelspec": {"name": "julia-1.9", "language": "julia"}}, None, None, []),
+        ({"kernelspec": {"name": "julia-1.9", "language": "julia"}}, "anything", None, []),
+    ],
+)
+def test_kernels(tmp_path, metadata, kernel, kernels, expected):
+    findings = preflight(notebook(tmp_path, "1", metadata=metadata), Surroundings(kernel=kernel, kernels=kernels))
+    assert [(finding.code, finding.severity) for finding in findings] == expected
+
+
+def test_the_kernels_that_are_here(tmp_path, monkeypatch):
+    for name, text in {"python3": '{"language": "python"}', "IR": '{"language": "R"}', "bad": "{", "odd": "[]"}.items():
+        (tmp_path / "kernels" / name).mkdir(parents=True)
+        (tmp_path / "kernels" / name / "kernel.json").write_text(text)
+    assert kernels_here([tmp_path, tmp_path / "none"]).languages == {"python3": "python", "ir": "r"}
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
+    assert kernels_here().languages["ir"] == "r"
+
+
+def test_the_whole_notebook(tmp_path):
+    assert found(tmp_path, {"source": "  ", "execution_count": None}) == [("no-code", None, None)]
+    assert found(tmp_path, {"cell_type": "markdown", "source": "# only words"}) == [("no-code", None, None)]
+    assert found(tmp_path, {"source": "1", "execution_count": None}) == [("never-executed", None, None)]
+    assert found(tmp_path, "1", around=Surroundings(nodes=2)) == [("first-node-only", None, None)]
+
+
+def test_a_cell_that_is_skipped_is_not_looked_at(tmp_path):
+    assert found(tmp_path, "1", {"source": "input()", "metadata": {"tags": ["skip-execution"]}}) == []
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        {"source": "input()", "metadata": {"tags": ["siflab-ignore"]}},
+        {"source": "input()", "metadata": {"tags": ["siflab-ignore:asks-a-person"]}},
+        "x = input()  # siflab-ignore",
+        "x = input()  # siflab-ignore: asks-a-person",
+    ],
+)
+def test_a_finding_can_be_silenced(tmp_path, cell):
+    assert found(tmp_path, cell) == []
+
+
+def test_but_no_other_one(tmp_path):
+    assert found(tmp_path, "x = input()  # siflab-ignore: installs-packages") == [("asks-a-person", 0, 1)]
+
+
+def test_another_language_is_not_read_as_python(tmp_path):
+    metadata = {"kernelspec": {"name": "ir", "language": "R"}}
+    assert preflight(notebook(tmp_path, "x <- input()", metadata=metadata), Surroundings()) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "plain"),
+    [
+        ("%matplotlib inline\nx = 1", "pass\nx = 1"),
+        ("if a:\n    !ls \\\n  -l\n    b()", "if a:\n    pass\n\n    b()"),
+        ("x, y = %magic a\nz = !ls | wc", "x, y = None\nz = None"),
+        ("df.head?\n?df", "pass\npass"),
+        ("%%capture out\nx = 1", "pass\nx = 1"),
+        ("%%writefile a.py\nx = (", None),
+        ("x = 5 % 3\ny != 4", "x = 5 % 3\ny != 4"),
+    ],
+)
+def test_magics(source, plain):
+    assert plain_python(source) == plain
+    assert plain is None or plain.count("\n") == source.count("\n"), "lines stay where they are"
+    assert (syntax_tree(source) is None) == (plain is None)
+
+
+def test_preflight_of_a_long_notebook_is_quick(tmp_path):
+    source = "\n".join(f"value_{i} = compute({i}, 'text', '/workspace/ann/{i}')" for i in range(30))
+    long = notebook(tmp_path, *([source] * 200))
+    began = time.process_time()
+    preflight(long, around())
+    assert time.process_time() - began < 1.0

@@ -1,0 +1,51 @@
+"""How a run's container sees the host's paths, links included."""
+
+import pytest
+
+from siflab.config import parse_site
+from siflab.runs.job_view import JobView
+
+
+@pytest.fixture
+def job_view(tmp_path, site_data):
+    (tmp_path / "scratch").mkdir()
+    (tmp_path / "unbound").mkdir()
+    site_data["singularity"]["binds"].append(f"{tmp_path}/scratch:/tmpdata")
+    return JobView(parse_site(site_data), str(tmp_path / "home" / "ann"))
+
+
+def test_binds_move_paths(job_view, tmp_path):
+    assert job_view.home == (f"{tmp_path}/home/ann", "/workspace/ann")
+    assert job_view.inside(f"{tmp_path}/home/ann/a/../b") == "/workspace/ann/b"
+    assert job_view.inside(f"{tmp_path}/scratch") == "/tmpdata"
+    assert job_view.inside(f"{tmp_path}/unbound/x") is None
+    assert job_view.inside("/") is None
+
+
+def test_a_link_is_followed_to_where_the_container_has_it(job_view, tmp_path):
+    link = tmp_path / "home" / "ann" / "work"
+    link.symlink_to(tmp_path / "scratch")
+    assert job_view.inside(f"{link}/x") == "/tmpdata/x"
+    link.unlink()
+    link.symlink_to(tmp_path / "unbound")
+    assert job_view.inside(f"{link}/x") is None
+
+
+def test_a_home_behind_a_link_is_still_the_home(tmp_path, site_data):
+    (tmp_path / "nfs").mkdir()
+    (tmp_path / "home" / "ann").rmdir()
+    (tmp_path / "home").rmdir()
+    (tmp_path / "home").symlink_to(tmp_path / "nfs")
+    (tmp_path / "nfs" / "ann").mkdir()
+    view = JobView(parse_site(site_data), str(tmp_path / "home" / "ann"))
+    assert view.inside(f"{tmp_path}/home/ann/x") == "/workspace/ann/x"
+
+
+def test_without_binds_the_home_is_mounted_where_it_is(tmp_path, site_data):
+    site_data["singularity"]["binds"] = []
+    view = JobView(parse_site(site_data), str(tmp_path / "home" / "ann"))
+    assert view.home == (f"{tmp_path}/home/ann", f"{tmp_path}/home/ann")
+    assert view.inside(f"{tmp_path}/home/ann/x") == f"{tmp_path}/home/ann/x"
+    assert view.inside(f"{tmp_path}/other") is None
+    assert [str(bind) for bind in view.extra_binds("/data/runs")] == ["/data/runs:/data/runs"]
+    assert view.extra_binds(f"{tmp_path}/home/ann/runs") == ()
