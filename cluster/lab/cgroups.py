@@ -53,7 +53,7 @@ def processes(node: str) -> list[int]:
 
 
 def in_use(group: Path) -> bool:
-    """Whether processes are in it or below: another cluster's, on a node of that name, since ours have ended by then."""
+    """Whether processes are in it or below: another cluster's on a node of that name, since ours have ended."""
     for listing in group.rglob("cgroup.procs"):
         try:
             if listing.read_text().strip():
