@@ -61,7 +61,8 @@ def runs_table(shown: list[Run], columns: int | None) -> str:
         pick("WHERE / WHY", "节点 / 原因"),
     ]
     rows = [_row(run) for run in shown]
-    used = width(table(header[:-1], [row[:-1] for row in rows], _LIMITS).splitlines()[0]) + 4
+    before = table(header[:-1], [row[:-1] for row in rows], _LIMITS).splitlines()
+    used = max(width(line) for line in before) + 2
     return table(header, rows, [*_LIMITS, 0 if columns is None else max(20, columns - used)])
 
 

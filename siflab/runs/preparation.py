@@ -63,7 +63,7 @@ class Prepared:
             "mode": self.request.mode,
             "notebook": self.notebook_inside,
             "workdir": self.workdir_inside,
-            "kernel": self.request.kernel,
+            "kernel": self.request.kernel or None,
             "image": {"id": self.resources.image_id, "path": image.path, **self._image_facts(viewer)},
             "source": self.source,
             "source_sha256": self.notebook.sha256,
@@ -102,6 +102,7 @@ class Prepared:
 def prepare(viewer: Viewer, request: RunRequest, *, findings_block: bool = True) -> Prepared:
     """Everything is checked before anything is made. Raises Invalid with all that is wrong; with `findings_block`
     preflight's errors are among it."""
+    path = os.path.abspath(request.path)  # noqa: PTH100 (links stay as the person knows them)
     errors: list[FieldError] = []
     resources = notebook = None
     try:
@@ -109,7 +110,7 @@ def prepare(viewer: Viewer, request: RunRequest, *, findings_block: bool = True)
     except Invalid as invalid:
         errors += invalid.errors
     try:
-        notebook = read_notebook(request.path)
+        notebook = read_notebook(path)
     except NotebookError as error:
         errors.append(error.error)
     job_view = JobView(viewer.site, viewer.home)
@@ -117,9 +118,9 @@ def prepare(viewer: Viewer, request: RunRequest, *, findings_block: bool = True)
         errors += _check_container(viewer, resources)
     source, workdir = None, None
     if notebook is not None:
-        source, workdir = _places(viewer, request.path, job_view)
+        source, workdir = _places(viewer, path, job_view)
         if source is None or workdir is None:
-            errors.append(_not_in_job(request.path, viewer))
+            errors.append(_not_in_job(path, viewer))
     if resources is None or notebook is None or source is None or workdir is None or errors:
         raise Invalid(errors)
     around = surroundings(viewer, job_view, request, resources)
@@ -134,7 +135,7 @@ def prepare(viewer: Viewer, request: RunRequest, *, findings_block: bool = True)
         source=source,
         workdir_inside=workdir,
         notebook_inside=f"{workdir}/{Path(source).name}",
-        title=title_of(request.name, request.path),
+        title=title_of(request.name, path),
         job_view=job_view,
         findings=findings,
     )
@@ -167,7 +168,7 @@ def surroundings(viewer: Viewer, job_view: JobView, request: RunRequest, resourc
         return job_view.inside(host) if host is not None else None
 
     return Surroundings(
-        kernel=request.kernel,
+        kernel=request.kernel or None,
         kernels=kernels_here() if same_image else None,
         nodes=resources.nodes,
         exists=os.path.exists,

@@ -59,7 +59,7 @@ class Reading:
         """The run as it is; a final state is kept, and an attempt without a result is recovered."""
         traces = self.traces(evidence)
         status = derive(traces, evidence, now)
-        recovery = self._recover(traces) if status.final and traces.result is None else None
+        recovery = self._recover(traces) if status.final else None
         if recovery is not None and status.reason is not None and status.state != "completed":
             status = replace(status, reason=status.reason + words.killed_in(recovery.cell_number))
         run = self.assemble(status, self._progress(status, traces, recovery), _error(traces.result))
@@ -97,13 +97,14 @@ class Reading:
         )
 
     def _recover(self, traces: Traces) -> Recovery | None:
-        """The job is gone and its attempt left no result: its journal becomes the output notebook. A folder that is
-        damaged or not writable is left as it is."""
+        """The job is gone: of each attempt that left no result the journal becomes the output notebook. What was found
+        of the newest, if it is one of those. A folder that is damaged or not writable is left as it is."""
         found = None
         for number in self.numbers:
+            found = None
             with suppress(Exception):
                 found = recover(self.folder.path, number)
-        return found if traces.number else None
+        return found if traces.result is None else None
 
     def _progress(self, status: Status, traces: Traces, recovery: Recovery | None) -> dict[str, Any] | None:
         if not traces.number or status.state in ("pending", "submitting"):

@@ -33,14 +33,12 @@ class Viewer:
         """The user and the place of this process. Raises SiteError when site.yaml cannot be used."""
         site = load_site() if site is None else site
         session = SessionFacts.here()
-        entry = pwd.getpwuid(os.getuid())
+        user, home = _account()
         if session is None:
-            slurm = Slurm(site.slurm.bin, site.slurm.conf)
-            return cls(site, slurm, entry.pw_name, os.path.normpath(entry.pw_dir))
-        home = session.home_host or entry.pw_dir
+            return cls(site, Slurm(site.slurm.bin, site.slurm.conf), user, os.path.normpath(home))
         commands = session.folder / "bin"
         slurm = Slurm(str(commands) if commands.is_dir() else None)
-        return cls(site, slurm, session.user or entry.pw_name, os.path.normpath(home), session)
+        return cls(site, slurm, session.user or user, os.path.normpath(session.home_host or home), session)
 
     @property
     def binds(self) -> tuple[Bind, ...]:
@@ -92,3 +90,12 @@ class Viewer:
         if path == start or path.startswith(start.rstrip("/") + "/"):
             return os.path.normpath(instead + path[len(start.rstrip("/")) :])
         return None
+
+
+def _account() -> tuple[str, str]:
+    """Name and home of the user of this process; from the environment where no directory service knows them."""
+    try:
+        entry = pwd.getpwuid(os.getuid())
+    except KeyError:
+        return os.environ.get("USER") or str(os.getuid()), os.environ.get("HOME") or "/"
+    return entry.pw_name, entry.pw_dir

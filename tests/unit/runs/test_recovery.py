@@ -40,6 +40,17 @@ def test_what_was_killed_is_recovered_and_says_where(viewer, slurm, notebook):
     assert (folder.attempt(1).folder / "recovery.json").exists()
 
 
+def test_an_earlier_attempt_that_was_lost_with_its_node_is_recovered_too(viewer, slurm, request_for):
+    run = submit(viewer, request_for())
+    folder = killed(run, last_word=False)
+    end(begin(run.folder, "42", number=2), number=2)
+    slurm.accounted("42", "COMPLETED")
+    seen = get_run(viewer, run.id)
+    assert (seen.state, seen.attempts, seen.reason) == ("completed", 2, None)
+    assert json.loads(folder.attempt(1).output.read_bytes())["metadata"]["siflab"]["recovered"] is True
+    assert not (folder.attempt(2).folder / "recovery.json").exists()
+
+
 def test_it_is_not_touched_while_the_job_lives_or_nothing_is_known(viewer, slurm, request_for):
     run = submit(viewer, request_for())
     folder = killed(run, last_word=False)
