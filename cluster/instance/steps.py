@@ -1,10 +1,11 @@
 """Progress on the terminal: ``[3/9] Slurm cluster ... 12 s``, a log of each step, and what to do when one fails."""
 
 import sys
+import threading
 import time
 import traceback
-from collections.abc import Callable
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,25 @@ class StepFailed(Exception):
     """A step could not be done, and the reader has been told."""
 
 
+@contextmanager
+def heartbeat(seconds: float = 10) -> Iterator[None]:
+    """A dot now and then on the terminal, so that a long step is seen to be at work."""
+    ended = threading.Event()
+    terminal = sys.stdout
+
+    def beat() -> None:
+        while not ended.wait(seconds):
+            print(".", end=" ", file=terminal, flush=True)
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
 def perform(steps: list[Step], log: Callable[[str], Path], shown: Callable[[], list[Text]]) -> None:
     """Do them in their order. `shown` gives what a step wants said aloud, beside its log."""
     language = terminal_language()
@@ -36,7 +56,7 @@ def perform(steps: list[Step], log: Callable[[str], Path], shown: Callable[[], l
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w", buffering=1) as file:
             try:
-                with redirect_stdout(file):
+                with heartbeat(), redirect_stdout(file):
                     step.act()
             except KeyboardInterrupt:
                 print("", flush=True)
