@@ -56,10 +56,10 @@ class Bridge(object):
                 threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
         finally:
             listener.close()
-            with self._lock:
-                left = list(self._running)
-            for execution in left:
-                execution.signal(signal.SIGTERM)
+            with self._lock:  # nothing is started any more
+                for execution in self._running:
+                    execution.signal(signal.SIGTERM)
+                self._running = None
 
     def _answer(self, connection):
         with connection:
@@ -77,6 +77,8 @@ class Bridge(object):
                 pass
             except protocol.Broken as broken:
                 log("bridge: a request was dropped: %s" % broken)
+            finally:
+                _hang_up(connection)
 
     def _run(self, connection):
         request = read_request(connection)
@@ -97,17 +99,19 @@ class Bridge(object):
                 for warning in warnings:
                     _warn(connection, warning)
                 environment = commands.for_command(self.environment, request["environment"], cwd)
-                self._execute(Execution(connection, [program] + words, cwd, environment, request["terminal"]))
+                self._execute(connection, [program] + words, cwd, environment, request["terminal"])
         finally:
             self._turns.release()
 
-    def _execute(self, execution):
-        with self._lock:
+    def _execute(self, connection, argv, cwd, environment, terminal):
+        with self._lock:  # started and noted at once: no command outlives the bridge
+            if self._running is None:
+                return
+            execution = Execution(connection, argv, cwd, environment, terminal)
             self._running.add(execution)
-        try:
-            execution.run()
-        finally:
-            with self._lock:
+        execution.run()
+        with self._lock:
+            if self._running is not None:
                 self._running.discard(execution)
 
 
@@ -154,6 +158,14 @@ def read_script(connection, request):
 def _peer(connection):
     """The user id of the process at the other end (SO_PEERCRED, unix(7)); the same in every user namespace."""
     return struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1]
+
+
+def _hang_up(connection):
+    """close() alone is not seen at the other end while a thread of ours waits in recv()."""
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:  # it is gone already
+        pass
 
 
 def _fail(connection, code, words):

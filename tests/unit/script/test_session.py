@@ -108,6 +108,7 @@ class Job:
         program.write_text(SINGULARITY.replace("#!python", "#!" + sys.executable))
         program.chmod(0o755)
         self.changes: dict = {"host_pythons": ()}
+        self.processes: list[subprocess.Popen] = []
 
     def plan(self, **changes) -> SessionPlan:
         return SessionPlan(**{
@@ -116,21 +117,34 @@ class Job:
             "claim": CLAIM, "folder": str(self.parent), "node_archive": b"(the archive)", **self.changes, **changes,
         })  # fmt: skip
 
-    def start(self, script: str, **environment: str) -> subprocess.Popen:
+    def start(self, **environment: str) -> subprocess.Popen:
         env = {"PATH": "/usr/bin:/bin", "SLURM_JOB_ID": "77", "SEEN": str(self.seen), **environment}
-        return subprocess.Popen(
-            ["bash"],
-            env=env,
-            cwd=self.root,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        process = subprocess.Popen(["bash"], env=env, cwd=self.root, text=True, start_new_session=True, **pipes)
+        self.processes.append(process)
+        return process
+
+    def start_waiting(self, plan: SessionPlan) -> subprocess.Popen:
+        """Until the container runs and waits."""
+        process = self.start(WAIT="yes")
+        process.stdin.write(render_session(plan))
+        process.stdin.close()
+        assert process.stdout.readline() == "container waits\n"
+        return process
+
+    def close(self) -> None:
+        for process in self.processes:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            process.wait()
+            for stream in (process.stdin, process.stdout, process.stderr):
+                stream.close()
 
     def run(self, plan: SessionPlan | None = None, script: str | None = None, **environment: str):
         """(exit code, what it said, what the container saw)"""
-        process = self.start("", **environment)
+        process = self.start(**environment)
         _, err = process.communicate(render_session(plan or self.plan()) if script is None else script, timeout=30)
         return process.returncode, err, json.loads(self.seen.read_text()) if self.seen.exists() else None
 
@@ -139,8 +153,10 @@ class Job:
 
 
 @pytest.fixture
-def job(tmp_path) -> Job:
-    return Job(tmp_path)
+def job(tmp_path):
+    made = Job(tmp_path)
+    yield made
+    made.close()
 
 
 def test_the_container_is_started_as_planned(job):
@@ -228,15 +244,10 @@ def test_a_script_that_arrived_in_part_does_nothing(job, share):
 
 
 def test_term_reaches_the_container_and_its_exit_code_comes_back(job):
-    process = job.start("", WAIT="yes")
-    process.stdin.write(render_session(job.plan()))
-    process.stdin.close()
-    assert process.stdout.readline() == "container waits\n"
+    process = job.start_waiting(job.plan())
     process.send_signal(signal.SIGTERM)
     assert process.wait(20) == 12
     assert job.left() == []
-    process.stdout.close()
-    process.stderr.close()
 
 
 def test_folders_of_dead_jobs_are_swept_and_no_others(job):
@@ -285,10 +296,7 @@ def test_without_python_on_the_node_the_session_starts_and_says_what_it_lacks(jo
 def test_the_bridge_runs_while_the_session_does(job):
     """With the real archive: the socket is there, and gone with the script."""
     plan = job.plan(host_pythons=("/no/such/python", sys.executable), node_archive=build_archive())
-    process = job.start("", WAIT="yes")
-    process.stdin.write(render_session(plan))
-    process.stdin.close()
-    assert process.stdout.readline() == "container waits\n"
+    process = job.start_waiting(plan)
     private = Path(json.loads(job.seen.read_text())["private"])
     while not (private / "bridge.sock").exists():
         assert process.poll() is None
@@ -298,8 +306,6 @@ def test_the_bridge_runs_while_the_session_does(job):
     assert process.wait(20) == 12
     process.stdout.read()  # ends when nobody has it open: the bridge is gone
     assert _command_line(bridge) == ""
-    process.stdout.close()
-    process.stderr.close()
 
 
 def _command_line(pid: str) -> str:
