@@ -2,7 +2,7 @@
 
 It holds no secret, only the claim code, which is good once and only while Slurm says that this job runs. What Slurm is
 asked for goes to sbatch by argument list, so there are no #SBATCH lines. Every value goes through `quoted`, or is JSON
-in a quoted here-document. Exit codes of the script: `PROBLEMS`, besides the shim's (`siflab.node.shim`) and the server's.
+in a quoted here-document. Exit codes: `PROBLEMS`, the shim's (`siflab.node.shim`) and the server's own.
 """
 
 import base64
