@@ -54,11 +54,12 @@ start_bridge() { # it runs Slurm's commands here, for the container
     bridge=$!
     return
   done
+  local english chinese
   node=$(uname -n)
-  printf '%s\n' \
-    "Slurm commands are not available in this session: no Python 3.6 or later on node $node. Use a login node, or tell your administrator" \
-    "本会话无法使用 Slurm 命令：节点 $node 上没有 Python 3.6 或更新版本。请使用登录节点，或联系管理员" > "$folder/no-bridge"
-  say "$(< "$folder/no-bridge")"
+  english="Slurm commands are not available in this session: no Python 3.6 or later on node $node. Use a login node, or tell your administrator"
+  chinese="本会话无法使用 Slurm 命令：节点 $node 上没有 Python 3.6 或更新版本。请使用登录节点，或联系管理员"
+  printf '%s\n' "$english" "$chinese" > "$folder/no-bridge"
+  say "$english" "$chinese"
 }
 
 # shellcheck disable=SC2317 # called by traps

@@ -290,7 +290,7 @@ def test_without_python_on_the_node_the_session_starts_and_says_what_it_lacks(jo
     english, chinese = seen["note"]
     assert english.startswith("Slurm commands are not available in this session: no Python 3.6 or later on node")
     assert "本会话无法使用 Slurm 命令" in chinese
-    assert english in err and chinese in err
+    assert f"siflab: {english}\nsiflab: {chinese}\n" in err
 
 
 def test_the_bridge_runs_while_the_session_does(job):
