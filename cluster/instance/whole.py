@@ -70,7 +70,8 @@ def stop(instance: Instance, say: Say) -> None:
         with lab.alone(settings.root):
             lab.down(settings)
     processes.stop(processes.marked(instance.root), 5)
-    say(Text(f"Stopped in {time.monotonic() - begun:.1f} s.", f"已停止，用时 {time.monotonic() - begun:.1f} 秒。"))
+    took = time.monotonic() - begun
+    say(Text(f"Stopped ({instance.name}) in {took:.1f} s.", f"已停止（{instance.name}），用时 {took:.1f} 秒。"))
 
 
 def end_processes_of(name: str) -> None:
