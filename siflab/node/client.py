@@ -11,7 +11,7 @@ import socket
 import sys
 import threading
 
-from . import commands, protocol, sbatch_line
+from . import protocol
 from .words import Words, language
 
 _NO_BRIDGE, _LOST, _NO_READER = 69, 76, 141
@@ -21,9 +21,10 @@ def main(arguments):
     """`arguments`: the command's name and its words. Gives the exit code."""
     name, words = os.path.basename(arguments[0]), arguments[1:]
     folder = os.environ.get("SIFLAB_DIR") or "/run/siflab"
-    script = None
-    options = []
+    script, at, passed_on, reads_input = None, None, protocol.PREFERENCES, _reads_input(name, words)
     if name == "sbatch":
+        from . import sbatch_line  # here, because the others are asked far more often and are to start fast
+
         options, at = sbatch_line.parse(words)
         if at is not None:
             try:
@@ -32,22 +33,22 @@ def main(arguments):
                 sys.stderr.write("sbatch: error: Unable to open file %s: %s\n" % (words[at], error.strerror))
                 return 1
             options = options + sbatch_line.directives(script)
+        passed_on = passed_on.union(sbatch_line.exported(options))
+        reads_input = sbatch_line.reads_input(words)
     connection = socket.socket(socket.AF_UNIX)
     try:
         connection.connect(os.path.join(folder, protocol.SOCKET))
     except OSError:
         _say(_no_bridge(folder))
         return _NO_BRIDGE
-    environment = commands.preferences(os.environ)
-    environment.update((n, os.environ[n]) for n in sbatch_line.exported(options) if n in os.environ)
     request = {
         "argv": [name] + words,
         "cwd": os.getcwd(),
         "terminal": _terminal(),
-        "environment": environment,
+        "environment": {name: os.environ[name] for name in passed_on if name in os.environ},
         "script": None if script is None else {"at": at + 1, "size": len(script)},
     }
-    return Relay(connection).run(request, script, _reads_input(name, words))
+    return Relay(connection).run(request, script, reads_input)
 
 
 class Relay(object):
@@ -118,8 +119,6 @@ class Relay(object):
 
 def _reads_input(name, words):
     """Whether the command reads its standard input: most do not, and must leave it to a surrounding ``while read``."""
-    if name == "sbatch":
-        return sbatch_line.reads_input(words)
     if name == "scancel":
         return any(word in ("-i", "--interactive") for word in words)
     return name == "scontrol" and not words

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 
+from .protocol import PREFERENCES
 from .words import Words
 
 ALLOWED = ("sbatch", "squeue", "scancel", "sacct", "sinfo", "scontrol", "sstat", "sprio", "sshare")
@@ -16,10 +17,6 @@ _OF_THE_JOB = re.compile(
     r"|PMI_|PMI2_|PMIX_|OMPI_|HYDRA_|APPTAINER|SINGULARITY|JUPYTER|JPY_|SIFLAB_|LD_|TMPDIR$|OLDPWD$"
     r"|CUDA_VISIBLE_DEVICES$|ROCR_|HIP_VISIBLE_DEVICES$|GPU_DEVICE_ORDINAL$|ZE_AFFINITY_MASK$)"
 )
-_PREFERENCES = (
-    "COLUMNS LINES TZ LANG LC_ALL LC_TIME SLURM_TIME_FORMAT SQUEUE_FORMAT SQUEUE_FORMAT2 SQUEUE_SORT SINFO_FORMAT "
-    "SINFO_SORT SACCT_FORMAT"
-).split()
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 _REFUSED = {
@@ -77,12 +74,7 @@ def for_command(base, wished, cwd):
     for name, value in wished.items():
         if not isinstance(value, str) or "\0" in value or not _NAME.fullmatch(name):
             continue
-        if name in _PREFERENCES or not _OF_THE_JOB.match(name):
+        if name in PREFERENCES or not _OF_THE_JOB.match(name):
             environment[name] = value
     environment["PWD"] = cwd
     return environment
-
-
-def preferences(environment):
-    """What a client passes on without being asked."""
-    return {name: environment[name] for name in _PREFERENCES if name in environment}

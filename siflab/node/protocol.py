@@ -28,6 +28,10 @@ SOCKET = "bridge.sock"
 FRAME_LIMIT = 1 << 20
 SCRIPT_LIMIT = 8 << 20  # Slurm's own limit is 4 MiB (max_script_size)
 PIECE = 1 << 16
+PREFERENCES = frozenset(  # variables that a client passes on without being asked: how output is to look
+    "COLUMNS LINES TZ LANG LC_ALL LC_TIME SLURM_TIME_FORMAT SQUEUE_FORMAT SQUEUE_FORMAT2 SQUEUE_SORT SINFO_FORMAT "
+    "SINFO_SORT SACCT_FORMAT".split()
+)
 _HEAD = struct.Struct("!cI")
 _CODE = struct.Struct("!i")
 

@@ -69,13 +69,16 @@ clean_up() {
 }
 
 # shellcheck disable=SC2317
-pass_on() { [ -z "$container" ] || kill -s "$1" "$container" 2> /dev/null; }
+pass_on() { # a signal, to the container or as soon as there is one
+  early=$1
+  [ -z "$container" ] || kill -s "$1" "$container" 2> /dev/null
+}
 
 main() {
   parent=@{folder}
   local singularity=@{singularity} image=@{image} image_python=@{python}
   local source code node
-  bridge='' container=''
+  bridge='' container='' early=''
 @{prologue}  set -u
   umask 077
   node=$(uname -n)
@@ -113,6 +116,7 @@ main() {
   trap 'pass_on HUP' HUP
   "${command[@]}" < /dev/null &
   container=$!
+  [ -z "$early" ] || pass_on "$early"
   while :; do # a trapped signal ends wait early
     wait "$container"
     code=$?

@@ -83,13 +83,16 @@ clean_up() {
 }
 
 # shellcheck disable=SC2317
-pass_on() { [ -z "$container" ] || kill -s "$1" "$container" 2> /dev/null; }
+pass_on() { # a signal, to the container or as soon as there is one
+  early=$1
+  [ -z "$container" ] || kill -s "$1" "$container" 2> /dev/null
+}
 
 main() {
   parent=/tmp
   local singularity=singularity image=/images/pytorch-2.7.sif image_python=/opt/jupyter/bin/python3
   local source code node
-  bridge='' container=''
+  bridge='' container='' early=''
   # the site's own
 module load apptainer
   set -u
@@ -138,6 +141,7 @@ module load apptainer
   trap 'pass_on HUP' HUP
   "${command[@]}" < /dev/null &
   container=$!
+  [ -z "$early" ] || pass_on "$early"
   while :; do # a trapped signal ends wait early
     wait "$container"
     code=$?
