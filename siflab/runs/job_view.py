@@ -7,9 +7,14 @@ from siflab.container.binds import PathMap
 
 
 class JobView:
-    """The container of a run has the site's binds, and the home of its user."""
+    """The container of a run has the site's binds, and the home of its user.
 
-    def __init__(self, site: Site, home: str) -> None:
+    `follow_links`: this machine has the host's file system, so that symbolic links can be looked at. A session has
+    not; what a link there leads to is the same in the run's container.
+    """
+
+    def __init__(self, site: Site, home: str, follow_links: bool = True) -> None:
+        self._real = os.path.realpath if follow_links else os.path.normpath
         self.binds = site.singularity.binds
         self._map = PathMap(self.binds) if self.binds else None
         self._home = os.path.normpath(home)
@@ -17,12 +22,12 @@ class JobView:
 
     def inside(self, host_path: str) -> str | None:
         """The path inside of a path of the host, or None. A symbolic link that leads out of its bind would point at
-        nothing inside, so that is followed where this machine can."""
-        real = os.path.realpath(host_path)
+        nothing inside, so links are followed first."""
+        real = self._real(host_path)
         found = self._carried(real)
         if found is None and real != os.path.normpath(host_path) and self._carried_really(real):
             found = self._carried(os.path.normpath(host_path))
-        if found is None and (below := self._below(real, os.path.realpath(self._home))) is not None:
+        if found is None and (below := self._below(real, self._real(self._home))) is not None:
             found = os.path.normpath(self.home[1] + below)
         return found
 
@@ -37,7 +42,7 @@ class JobView:
 
     def _carried_really(self, real: str) -> bool:
         """A bind whose own source is a link carries what lies behind it."""
-        return any(self._below(real, os.path.realpath(bind.source)) is not None for bind in self.binds)
+        return any(self._below(real, self._real(bind.source)) is not None for bind in self.binds)
 
     @staticmethod
     def _below(path: str, folder: str) -> str | None:

@@ -113,7 +113,7 @@ def prepare(viewer: Viewer, request: RunRequest, *, findings_block: bool = True)
         notebook = read_notebook(path)
     except NotebookError as error:
         errors.append(error.error)
-    job_view = JobView(viewer.site, viewer.home)
+    job_view = JobView(viewer.site, viewer.home, follow_links=viewer.in_session is None)
     if resources is not None:
         errors += _check_container(viewer, resources)
     source, workdir = None, None

@@ -16,7 +16,6 @@ class SessionFacts:
     """What of session.json is used here; `folder` is the private folder, whose bin/ has Slurm's commands."""
 
     folder: Path
-    user: str
     job_id: str | None
     node: str | None
     profile: str | None
@@ -49,7 +48,6 @@ class SessionFacts:
         gpus = resources.get("gpus") if isinstance(resources, dict) else 0
         return cls(
             folder=folder,
-            user=text("user") or "",
             job_id=text("job_id"),
             node=text("node"),
             profile=text("profile"),

@@ -34,6 +34,8 @@ _STATES = {
     "PREEMPTED": "cancelled",
     "REVOKED": "unknown",
 }
+_NO_LOG = (0, 53)
+"""ExitCode of a job whose --output cannot be opened (measured)."""
 _WARNINGS = (10, 12)  # SIGUSR1, SIGUSR2: the time limit is near
 
 
@@ -122,7 +124,8 @@ def _in_queue(traces: Traces, record: QueueRecord) -> Status:
 def _facts(row: AccountingRecord, traces: Traces) -> Status:
     exit_code = row.exit_code or (128 + row.signal if row.signal and row.signal < 64 else 0)
     began = row.start if row.nodes else None
-    return Status("unknown", row.job_id, None, row.nodes or None, began, row.end, exit_code=exit_code)
+    reason = words.NO_LOG if (row.exit_code, row.signal) == _NO_LOG else None
+    return Status("unknown", row.job_id, reason, row.nodes or None, began, row.end, exit_code=exit_code)
 
 
 def _over(traces: Traces, slurm: str, facts: Status, out_of_memory: bool, now: datetime) -> Status:
@@ -158,6 +161,8 @@ def _reason(state: str, slurm: str, facts: Status, traces: Traces) -> Text | Non
         return Text(f"Slurm says {slurm}.", f"Slurm 的说明：{slurm}。")
     if problem in words.PROBLEMS:
         return words.PROBLEMS[problem]
+    if facts.reason is not None:
+        return facts.reason
     if result is not None and result.status == "completed":
         return words.disagreement(slurm, facts.exit_code)
     if result is not None and result.message:
@@ -180,7 +185,7 @@ def _forgotten(traces: Traces, now: datetime) -> Status:
     if str(began.get("job_id")) != job_id or "exit_code" not in ended:
         young = traces.requested_at is not None and now - traces.requested_at < GRACE
         return Status("submitting", job_id, words.SUBMITTING) if young and not began else facts
-    facts = replace(facts, exit_code=_exit_code(traces))
+    facts = replace(facts, reason=None, exit_code=_exit_code(traces))
     return _over(traces, "COMPLETED" if facts.exit_code == 0 else "FAILED", facts, False, now)
 
 

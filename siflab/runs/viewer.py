@@ -18,8 +18,9 @@ from siflab.text import Text
 
 @dataclass(frozen=True)
 class Viewer:
-    """`home` is the host's. `slurm` runs Slurm's commands: in a session they are the bridge's clients. `memory` keeps
-    what was read of runs that have ended; it is only a cache."""
+    """`user` is the account's name, which is Slurm's too (the Hub may call the person otherwise); `home` is the host's.
+    `slurm` runs Slurm's commands: in a session they are the bridge's clients. `memory` keeps what was read of runs that
+    have ended; it is only a cache."""
 
     site: Site
     slurm: Slurm
@@ -38,7 +39,7 @@ class Viewer:
             return cls(site, Slurm(site.slurm.bin, site.slurm.conf), user, os.path.normpath(home))
         commands = session.folder / "bin"
         slurm = Slurm(str(commands) if commands.is_dir() else None)
-        return cls(site, slurm, session.user or user, os.path.normpath(session.home_host or home), session)
+        return cls(site, slurm, user, os.path.normpath(session.home_host or home), session)
 
     @property
     def binds(self) -> tuple[Bind, ...]:

@@ -49,6 +49,11 @@ FORGOTTEN = Text(
     "Slurm has no record of this job any more, so how it ended cannot be said for certain.",
     "Slurm 已没有此作业的记录，无法确定其结束状态。",
 )
+NO_LOG = Text(
+    "The node could not open the job's log in the run's folder: is your home, or the site's folder for runs, mounted "
+    "and writable there? Tell your administrator which node it was.",
+    "节点无法在运行目录中打开作业日志：该节点是否已挂载您的主目录（或站点的运行目录）且可写？请告知管理员是哪个节点。",
+)
 UNREADABLE = Text(
     "Its request.json cannot be read: the folder is damaged. Its other files are as they were.",
     "无法读取 request.json：目录已损坏。其他文件保持原样。",

@@ -4,7 +4,7 @@ import pytest
 
 from siflab.cli import main
 from siflab.runs import Viewer
-from tests.unit.runs.conftest import notebook, request_for, site_data, slurm, viewer  # noqa: F401
+from tests.unit.runs.conftest import no_sync, notebook, request_for, site_data, slurm, viewer  # noqa: F401
 
 
 @pytest.fixture

@@ -10,6 +10,12 @@ from siflab.runs import RunRequest, Viewer
 from tests.unit.runs.fake_slurm import FakeSlurm
 
 
+@pytest.fixture(autouse=True)
+def no_sync(monkeypatch):
+    """What a power failure would leave is not tested here, and fsync is what takes the time."""
+    monkeypatch.setattr("os.fsync", lambda descriptor: None)
+
+
 @pytest.fixture
 def slurm():
     return FakeSlurm()

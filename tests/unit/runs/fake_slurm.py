@@ -1,7 +1,7 @@
 """In the place of `siflab.slurm.execute.Slurm`: remembers what it is asked, answers as Slurm 22.05 or 24.11 does.
 
-The answers were recorded on clusters of both versions, in the fields of `siflab.slurm.records`; what differs between the
-two (the spelling of GRES, the start of a job that never ran, the exit code of NODE_FAIL) is here as each says it.
+The rows are those that 22.05 gave for runs of a real cluster, in the fields of `siflab.slurm.records`; what was found to
+differ in 24.11 (the spelling of GRES, the start of a job that never ran, the exit code of NODE_FAIL) is here as it says it.
 """
 
 from collections.abc import Callable

@@ -31,6 +31,12 @@ def test_a_link_is_followed_to_where_the_container_has_it(job_view, tmp_path):
     assert job_view.inside(f"{link}/x") is None
 
 
+def test_in_a_session_links_of_the_container_say_nothing_about_the_host(tmp_path, site_data):
+    (tmp_path / "home" / "ann" / "work").symlink_to(tmp_path)
+    view = JobView(parse_site(site_data), str(tmp_path / "home" / "ann"), follow_links=False)
+    assert view.inside(f"{tmp_path}/home/ann/work/x") == "/workspace/ann/work/x"
+
+
 def test_a_home_behind_a_link_is_still_the_home(tmp_path, site_data):
     (tmp_path / "nfs").mkdir()
     (tmp_path / "home" / "ann").rmdir()

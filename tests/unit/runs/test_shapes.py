@@ -200,7 +200,11 @@ def test_the_viewer_of_this_process(monkeypatch, site_data, tmp_path):
     )
     monkeypatch.setenv("SIFLAB_SESSION", str(session))
     inside = Viewer.here(site)
-    assert inside.user == "ann" and inside.slurm.bin_dir == str(tmp_path / "private" / "bin")
+    assert (
+        inside.user == here.user
+        and inside.home == "/home/ann"
+        and inside.slurm.bin_dir == str(tmp_path / "private" / "bin")
+    )
     assert inside.host("/workspace/ann/x") == "/home/ann/x"
     assert inside.host("/opt/x") is None and inside.seen("/opt/x") is None and inside.shown("/opt/x") == "/opt/x"
     assert inside.binds == (Bind(source="/home", target="/workspace"),)

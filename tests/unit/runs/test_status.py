@@ -97,6 +97,13 @@ def test_what_job_sh_found_is_said(viewer, slurm, run, problem, code, words):
     assert words in seen.reason.en
 
 
+def test_a_node_that_does_not_have_the_folder_is_named(viewer, slurm, run):
+    slurm.accounted("42", "FAILED", "0:53")
+    seen = get_run(viewer, run.id)
+    assert (seen.state, seen.node, seen.attempts) == ("failed", "gpu01", 0)
+    assert "mounted" in seen.reason.en
+
+
 def test_a_step_that_ran_out_of_memory_makes_the_job_so(viewer, slurm, run):
     end(begin(run.folder, "42"), "dead_kernel", code=3, signal=9)
     slurm.accounted("42", "FAILED", "3:0", steps=(("batch", "FAILED", "3:0"), ("0", "OUT_OF_MEMORY", "0:125")))
