@@ -102,10 +102,10 @@ def now() -> str:
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """A JSON object of one of the files above; None when it is not there, or (on a file system without atomic replace
-    between machines) is not whole at this moment."""
+    """A JSON object of one of the files above; None when it is not there, cannot be read, or (on a file system without
+    atomic replace between machines) is not whole at this moment."""
     try:
         value = json.loads(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

@@ -16,9 +16,9 @@ EXIT_CODES = {"completed": 0, "failed": 1, "dead_kernel": 3, "timeout": 4, "stop
 """Exit code of the runner by status. All are under 128: Slurm shows a higher one as a signal. 2 is argparse's."""
 
 ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-_CELL_LINE = re.compile(r"^\s*Cell In\s?\[(\d+)\], line (\d+)", re.M)  # IPython 8.5 and later
+_CELL_LINE = re.compile(r"^[ \t]*Cell In\s?\[(\d+)\], line (\d+)", re.M)  # IPython 8.5 and later
 _CELL_HEAD = re.compile(r"^(?:Input In \[(\d+)\], in|<ipython-input-(\d+)-[^>]*> in)", re.M)  # before
-_OLD_SYNTAX = re.compile(r"^\s*(?:Input In \[(\d+)\]|File \"<ipython-input-(\d+)-[^>]*>\"), line (\d+)", re.M)
+_OLD_SYNTAX = re.compile(r"^[ \t]*(?:Input In \[(\d+)\]|File \"<ipython-input-(\d+)-[^>]*>\"), line (\d+)", re.M)
 _ARROW = re.compile(r"^-+> (\d+)", re.M)
 
 Words = dict[str, str]
@@ -69,12 +69,33 @@ def read_result(attempt: AttemptFolder) -> Result | None:
     if value is None or not {"status", "exit_code", "started_at", "ended_at"} <= value.keys():
         return None
     known: dict[str, Any] = {name: value[name] for name in Result.__dataclass_fields__ if name in value}
-    if isinstance(known.get("error"), dict):
-        error = known["error"]
-        known["error"] = Failure(**{name: error[name] for name in Failure.__dataclass_fields__ if name in error})
+    known["error"] = _failure(known.get("error"))
+    known["message"] = _words(known.get("message"))
+    known["warnings"] = [words for words in map(_words, _list(known.get("warnings"))) if words is not None]
     known.setdefault("cells_total", 0)
     known.setdefault("cells_done", 0)
     return Result(**known)
+
+
+def _failure(value: object) -> Failure | None:
+    """The file lies in the user's own folder, and the notebook can write it: nothing in it is taken for granted."""
+    if not isinstance(value, dict):
+        return None
+    numbers = {name: value.get(name) for name in ("cell", "cell_number", "line")}
+    return Failure(
+        ename=str(value.get("ename", "")),
+        evalue=str(value.get("evalue", "")),
+        traceback_text=str(value.get("traceback_text", "")),
+        **{name: number if isinstance(number, int) else None for name, number in numbers.items()},
+    )
+
+
+def _words(value: object) -> Words | None:
+    return {"en": str(value.get("en", "")), "zh": str(value.get("zh", ""))} if isinstance(value, dict) else None
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def line_of_error(traceback_text: str, execution_count: int | None) -> int | None:

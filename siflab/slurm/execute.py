@@ -88,6 +88,7 @@ class Slurm:
         env["PATH"] = _PATH
         env.setdefault("LANG", "C.UTF-8")
         if user is not None:
+            env.pop("KRB5CCNAME", None)  # another's credentials
             env.update(HOME=user.home, USER=user.name, LOGNAME=user.name, SHELL=user.shell)
         if self.conf:
             env["SLURM_CONF"] = self.conf

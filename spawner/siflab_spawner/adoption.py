@@ -22,13 +22,14 @@ _kept: dict[tuple[str, str], SessionState] = {}
 _running: set[asyncio.Task[None]] = set()
 
 
-def waits_for(user_name: str, server_name: str) -> bool:
-    """A session of this name is kept aside."""
-    return (user_name, server_name) in _kept
+def waits_for(user_name: str, server_name: str, code: str) -> bool:
+    """A session of this name is kept aside, and this is its claim code: nobody else learns that there is one."""
+    kept = _kept.get((user_name, server_name))
+    return kept is not None and bool(kept.claim_hash) and hmac.compare_digest(sha256(code), kept.claim_hash)
 
 
 def waits(spawner: "SingularitySlurmSpawner") -> bool:
-    return waits_for(spawner.user.name, spawner.name)
+    return kept_state(spawner) is not None
 
 
 def kept_state(spawner: "SingularitySlurmSpawner") -> SessionState | None:
@@ -107,7 +108,7 @@ async def _spawn_again(owner: Any, user_name: str, server_name: str) -> None:
     while app._start_future is None or owner._check_pending or owner._stop_pending:  # noqa: ASYNC110
         await asyncio.sleep(0.05)  # JupyterHub has no event for the end of its check of one server
     await app._start_future
-    if not waits_for(user_name, server_name) or user.spawners[server_name].active:
+    if (user_name, server_name) not in _kept or user.spawners[server_name].active:
         return  # somebody pressed Start before: that start has taken it
     owner.orm_spawner.state = state  # a wrapping spawner forgot it in JupyterHub's clean-up
     _drop_old_tokens(app, user, server_name)

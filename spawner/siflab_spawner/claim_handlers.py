@@ -64,7 +64,7 @@ class _JobHandler(APIHandler):
         user = self.find_user(user_name)
         if user is None:
             raise claim.Refused("no such user", claim.BAD)
-        if adoption.waits_for(user_name, server_name):
+        if adoption.waits_for(user_name, server_name, code):
             raise claim.NotYet("the Hub takes the session up again", claim.WAIT)
         if server_name in user.spawners and user.spawners[server_name].active:
             spawner = innermost(user.spawners[server_name])

@@ -25,7 +25,12 @@ class Preparation:
     log_pattern: str
 
     def log_path(self, job_id: str) -> str:
-        return self.log_pattern.replace("%j", job_id)
+        return self.log_pattern.replace("%j", job_id).replace("%%", "%")
+
+
+def escaped(path: str) -> str:
+    """A path in a filename pattern of sbatch, where % begins a replacement."""
+    return path.replace("%", "%%")
 
 
 async def prepare(
@@ -47,10 +52,10 @@ async def prepare(
         if errors:
             raise Invalid(errors)
     if answer["log_folder"]["ok"]:
-        return Preparation(f"{folder}/%j.log")
+        return Preparation(f"{escaped(folder)}/%j.log")
     if hub_sees_paths:
         raise Invalid([_no_log_folder(folder, str(answer["log_folder"]["words"]))])
-    return Preparation(f"{user.home}/.siflab-session-%j.log")  # made on the node, where the home is
+    return Preparation(f"{escaped(user.home)}/.siflab-session-%j.log")  # made on the node, where the home is
 
 
 def _errors(answer: dict[str, object], site: Site, resources: Resources) -> list[FieldError]:

@@ -17,6 +17,7 @@ from siflab_spawner.claim import Failure
 from siflab_spawner.failure import NO_INTERNAL_SSL, StartFailed, for_hub
 from siflab_spawner.form import render_form
 from siflab_spawner.groups import group_names
+from siflab_spawner.nodes import server_url
 from siflab_spawner.notices import drop_notice, last_notice
 from siflab_spawner.old_settings import tell_unused
 from siflab_spawner.options import bad_request, read_form, resources_of
@@ -232,7 +233,7 @@ class SingularitySlurmSpawner(batchspawner.SlurmSpawner):
 
     async def get_url(self) -> str:
         if self.session.port and self.server is not None:
-            return f"http://{self.session.host}:{self.session.port}{self.server.base_url}"
+            return f"{server_url(self.session.host, self.session.port)}{self.server.base_url}"
         return str(await super().get_url())
 
     # ---- batchspawner's ways, closed: no shell, no template, no sudo

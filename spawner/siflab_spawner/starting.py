@@ -15,6 +15,7 @@ from siflab_spawner.facts import session_facts
 from siflab_spawner.failure import StartFailed
 from siflab_spawner.job_script import job_script
 from siflab_spawner.mark import mark, session_prefix
+from siflab_spawner.nodes import server_url
 from siflab_spawner.preparation import prepare
 from siflab_spawner.state import SessionState
 from siflab_spawner.submission import cancel_strays, find_late, sbatch_argv, submit
@@ -108,7 +109,7 @@ async def _wait_until_ready(spawner: "SingularitySlurmSpawner") -> str:
     while True:
         seen, now = spawner.bell.count, time.monotonic()
         if session.ready_at:
-            return f"http://{session.host}:{session.port}"
+            return server_url(session.host, session.port)
         if spawner.failure is not None:
             raise await _told_by_job(spawner)
         reading = spawner.watcher.reading(session.job_id)

@@ -18,7 +18,7 @@ _GONE = ("Invalid job id specified", "already completing or completed")
 async def stop_job(spawner: "SingularitySlurmSpawner", now: bool = False) -> None:
     """Cancel the job: Slurm sends TERM to all of its processes and KILL after KillWait (30 s by default). Returns when
     Slurm confirms that it is gone, or with a line in the log after `spawner.stop_limit` seconds; with `now` as soon as
-    Slurm took the request. While Slurm cannot be reached it goes on trying."""
+    Slurm took the request. While Slurm cannot be reached it goes on trying; a refusal is final."""
     if spawner.submission is not None and not spawner.submission.done():
         await asyncio.wait([spawner.submission])  # its job id must be known, or nobody could cancel it
     job_id = spawner.session.job_id
@@ -34,7 +34,11 @@ async def stop_job(spawner: "SingularitySlurmSpawner", now: bool = False) -> Non
         done = await spawner.slurm.arun(scancel([job_id]), user=user)
         if done.ok or any(words in done.stderr for words in _GONE):
             break
-        spawner.log.warning("siflab: job %s could not be cancelled yet: %s", job_id, done.stderr.strip()[:300])
+        words = done.stderr.strip()[:300]
+        if not done.unreachable:  # Slurm said no, and would say so again
+            spawner.log.error("siflab: job %s cannot be cancelled, it runs on: %s", job_id, words)
+            return
+        spawner.log.warning("siflab: job %s could not be cancelled yet: %s", job_id, words)
         await asyncio.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE)
     if now:

@@ -1,5 +1,7 @@
 """Results, and the line at which a cell failed."""
 
+import json
+
 import pytest
 
 from siflab.inside.attempt import AttemptFolder
@@ -117,3 +119,36 @@ def test_progress_is_written_when_due(attempt, monkeypatch):
     stamp = read_progress(attempt).updated_at
     assert written(5).updated_at == stamp  # nothing new
     assert written(6).updated_at > stamp  # but alive
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"error": {}},
+        {"error": {"ename": 1, "line": "x"}},
+        {"error": "words"},
+        {"message": "words"},
+        {"message": {"en": 1}},
+        {"warnings": "words"},
+        {"warnings": [1, {"en": "a"}]},
+    ],
+)
+def test_a_result_that_somebody_else_wrote_breaks_nothing(tmp_path, broken):
+    attempt = AttemptFolder(tmp_path, 1)
+    attempt.folder.mkdir(parents=True)
+    whole = {"status": "failed", "exit_code": 1, "started_at": "-", "ended_at": "-"}
+    attempt.result.write_text(json.dumps({**whole, **broken}))
+    result = read_result(attempt)
+    assert result is not None
+    assert result.status == "failed"
+    assert all(isinstance(words["zh"], str) for words in result.warnings)
+
+
+def test_a_file_that_cannot_be_read_is_not_there(tmp_path):
+    attempt = AttemptFolder(tmp_path, 1)
+    attempt.result.mkdir(parents=True)
+    assert read_result(attempt) is None
+
+
+def test_a_traceback_of_blank_lines_takes_no_time():
+    assert line_of_error("\n" * 300_000 + "Cell In[1], line 7\n", 1) == 7

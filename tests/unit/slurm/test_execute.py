@@ -42,10 +42,8 @@ def test_standard_input_and_exit_code_come_through(program):
 @pytest.mark.parametrize("how", ["sync", "async"])
 def test_a_command_that_does_not_answer_is_ended_and_proves_nothing(program, how):
     slurm = program("exec sleep 60")
-    if how == "sync":
-        done = slurm.run(["squeue"], timeout=0.2)
-    else:
-        done = asyncio.run(slurm.arun(["squeue"], timeout=0.2))
+    run = slurm.run if how == "sync" else lambda *argv, **options: asyncio.run(slurm.arun(*argv, **options))
+    done = run(["squeue"], timeout=0.2)
     assert done.returncode == 124
     assert done.unreachable
     with pytest.raises(SlurmUnreachable) as caught:

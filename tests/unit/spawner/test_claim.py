@@ -6,10 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from siflab.slurm.execute import Completed
-from siflab_spawner import claim
+from siflab_spawner import claim, nodes
 from siflab_spawner.bell import Bell
 from siflab_spawner.claim_body import ClaimBody, FailedBody, ReadyBody
-from siflab_spawner.nodes import forget_addresses
 from siflab_spawner.state import SessionState, sha256
 from siflab_spawner.watcher import Watcher
 
@@ -67,7 +66,7 @@ class FakeSpawner:
 
 @pytest.fixture(autouse=True)
 def _fresh_addresses():
-    forget_addresses()
+    nodes._known.clear()
 
 
 @pytest.fixture

@@ -1,0 +1,81 @@
+"""How long a person waits: from Start to a usable JupyterLab with its parts, and from Submit to the job id.
+
+``make bench`` runs it on the test instance in Chromium and prints medians. The parts of a start come from the Hub's and
+the job's own records: sbatch, the job's start, the container, the import of the server, the claim.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections import defaultdict
+from pathlib import Path
+
+from playwright.sync_api import Page, expect, sync_playwright
+
+from cluster.instance.names import TEST
+from tests.browser.conftest import ARGUMENTS
+from tests.browser.person import Person
+
+USER = "t-researcher1"
+
+
+def measure_start(someone: Person) -> float:
+    """Seconds from the click on Start until JupyterLab can be used."""
+    someone.stop()
+    someone.open_spawn_page()
+    someone.page.locator('.siflab-card[data-profile="a100-1"] input[name="profile"]').check()
+    begun = time.monotonic()
+    someone.page.locator('#spawn_form [type="submit"]').click()
+    someone.page.wait_for_url("**/user/*/lab*", timeout=120_000)
+    someone.wait_for_lab()
+    return time.monotonic() - begun
+
+
+def measure_promotion(someone: Person) -> dict[str, float]:
+    """Seconds from the button to the dialog, and from Submit to the notice with the job id."""
+    begun = time.monotonic()
+    dialog = someone.press_promote()
+    opened = time.monotonic()
+    dialog.locator('[name="profile"]').select_option("cpu")
+    expect(dialog.locator('[data-siflab="promote-outlook"]')).to_have_attribute("data-siflab-busy", "false")
+    submitted = time.monotonic()
+    dialog.locator('[data-siflab="promote-submit"]').click()
+    notices(someone.page).last.wait_for(state="visible")
+    done = time.monotonic()
+    notices(someone.page).last.locator(
+        'button[aria-label="Hide notification"], .jp-Notification-Toast-Close'
+    ).first.click()
+    return {"promote: button to dialog": opened - begun, "promote: Submit to job id": done - submitted}
+
+
+def notices(page: Page):
+    return page.locator(".Toastify__toast", has_text="Slurm job")
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--times", type=int, default=5)
+    times = options.parse_args().times
+    readings: dict[str, list[float]] = defaultdict(list)
+    password = json.loads(TEST.passwords.read_text())[USER]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGUMENTS)
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        someone = Person(context.new_page(), TEST.public_url, USER, password, Path("artifacts/bench"), "bench")
+        someone.log_in()
+        for _ in range(times):
+            readings["start: click to usable JupyterLab"].append(measure_start(someone))
+        someone.open_notebook("hello.ipynb")
+        for _ in range(times):
+            for name, seconds in measure_promotion(someone).items():
+                readings[name].append(seconds)
+        someone.stop()
+        browser.close()
+    print(f"median of {times}, seconds (least to most)")
+    for name, seconds in readings.items():
+        print(f"{name:36} {statistics.median(seconds):6.2f}   ({min(seconds):.2f} to {max(seconds):.2f})")
+
+
+if __name__ == "__main__":
+    main()
