@@ -26,7 +26,7 @@ def site_data(tmp_path):
     """As YAML gives it; binds the home as sites do."""
     image = tmp_path / "image.sif"
     image.write_bytes(b"#!/usr/bin/env run-singularity\n\0SIF_MAGIC\0")
-    (tmp_path / "home" / "ann").mkdir(parents=True)
+    (tmp_path / "home" / "user1").mkdir(parents=True)
     return {
         "version": 1,
         "name": "test",
@@ -52,7 +52,7 @@ def site_data(tmp_path):
 
 @pytest.fixture
 def viewer(tmp_path, slurm, site_data):
-    return Viewer(parse_site(site_data), slurm, "ann", str(tmp_path / "home" / "ann"))
+    return Viewer(parse_site(site_data), slurm, "user1", str(tmp_path / "home" / "user1"))
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ class FakeSlurm:
     def queued(self, job_id: str, state: str, *, reason: str = "None", comment: str = "", start: str = STARTED) -> None:
         """A row of squeue."""
         host = "" if state == "PENDING" else "gpu01"
-        row = [job_id, job_id, "N/A", "ann", state, reason, host or "n/a", start, "N/A", STARTED, "29:50", "gpu-a100",
+        row = [job_id, job_id, "N/A", "user1", state, reason, host or "n/a", start, "N/A", STARTED, "29:50", "gpu-a100",
                "30:00", GRES[self.version], "train", comment]  # fmt: skip
         self.queue[job_id] = SEPARATOR.join(row)
 
@@ -61,7 +61,7 @@ class FakeSlurm:
     ) -> None:
         """Rows of sacct: the job, and `steps` (name, state, exit code)."""
         start = NEVER_RAN[self.version] if nodes == "None assigned" else STARTED
-        rows = [[job_id, "ann", state, code, "None", nodes, start, end, STARTED, "00:30:00", ""]]
+        rows = [[job_id, "user1", state, code, "None", nodes, start, end, STARTED, "00:30:00", ""]]
         rows += [
             [f"{job_id}.{name}", "", its, exit_code, "", nodes, start, end, start, "", "87400K"]
             for name, its, exit_code in steps

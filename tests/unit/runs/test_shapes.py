@@ -38,7 +38,7 @@ def session_viewer(viewer, slurm, tmp_path):
     inside = tmp_path / "workspace"
     inside.symlink_to(tmp_path / "home")
     facts = {
-        "user": "ann",
+        "user": "user1",
         "job_id": "7",
         "node": "gpu01",
         "profile": "a100",
@@ -46,13 +46,13 @@ def session_viewer(viewer, slurm, tmp_path):
         "image_digest": "sha256:" + "0" * 64,
         "binds": [f"{tmp_path}/home:{inside}"],
         "home_host": viewer.home,
-        "home_inside": f"{inside}/ann",
+        "home_inside": f"{inside}/user1",
         "started_at": "2026-12-01T03:00:00+00:00",
         "ends_at": "2026-12-01T05:00:00+00:00",
         "resources": {"gpus": 2},
     }
     session = SessionFacts._from(tmp_path / "private", facts)
-    return Viewer(viewer.site, slurm, "ann", viewer.home, session)
+    return Viewer(viewer.site, slurm, "user1", viewer.home, session)
 
 
 def test_a_run_at_every_stage(contract, viewer, slurm, request_for):
@@ -146,7 +146,7 @@ def test_a_session_sees_its_paths_and_the_folder_has_the_hosts(session_viewer, v
     assert run.folder.startswith(session_viewer.in_session.home_inside)
     request = json.loads((Path(run.folder) / "request.json").read_text())
     assert request["source"] == str(source)
-    assert request["workdir"] == "/workspace/ann/work"
+    assert request["workdir"] == "/workspace/user1/work"
     assert request["image"]["digest"] == "sha256:" + "0" * 64
     assert request["submitted_from"]["session_job"] == "7"
     script = (Path(run.folder) / "job.sh").read_text()
@@ -181,7 +181,7 @@ def test_a_path_that_only_the_container_has_is_refused(session_viewer, tmp_path)
 
 def test_a_root_that_a_session_does_not_see(session_viewer, site_data):
     site = parse_site({**site_data, "runs": {"root": "/elsewhere/runs"}})
-    other = Viewer(site, session_viewer.slurm, "ann", session_viewer.home, session_viewer.in_session)
+    other = Viewer(site, session_viewer.slurm, "user1", session_viewer.home, session_viewer.in_session)
     with pytest.raises(Internal) as caught:
         list_runs(other)
     assert "runs.root" in caught.value.message.en
@@ -195,17 +195,22 @@ def test_the_viewer_of_this_process(monkeypatch, site_data, tmp_path):
     session = tmp_path / "private" / "session.json"
     session.write_text(
         json.dumps(
-            {"user": "ann", "binds": ["/home:/workspace"], "home_host": "/home/ann", "home_inside": "/workspace/ann"}
+            {
+                "user": "user1",
+                "binds": ["/home:/workspace"],
+                "home_host": "/home/user1",
+                "home_inside": "/workspace/user1",
+            }
         )
     )
     monkeypatch.setenv("SIFLAB_SESSION", str(session))
     inside = Viewer.here(site)
     assert (
         inside.user == here.user
-        and inside.home == "/home/ann"
+        and inside.home == "/home/user1"
         and inside.slurm.bin_dir == str(tmp_path / "private" / "bin")
     )
-    assert inside.host("/workspace/ann/x") == "/home/ann/x"
+    assert inside.host("/workspace/user1/x") == "/home/user1/x"
     assert inside.host("/opt/x") is None and inside.seen("/opt/x") is None and inside.shown("/opt/x") == "/opt/x"
     assert inside.binds == (Bind(source="/home", target="/workspace"),)
 

@@ -135,6 +135,14 @@ def test_a_result_may_be_seen_a_moment_after_the_end(viewer, slurm, run):
     assert get_run(viewer, run.id).state == "completed"
 
 
+def test_a_reason_may_be_seen_a_moment_after_the_end(viewer, slurm, run):
+    folder = begin(run.folder, "42")
+    slurm.accounted("42", "FAILED", "5:0", end=just_now())
+    assert get_run(viewer, run.id).state == "failed"
+    end(folder, "stopped", code=5, signal=12)
+    assert get_run(viewer, run.id).state == "timeout", "and until then nothing was kept"
+
+
 def test_accounting_may_lag(viewer, slurm, run):
     end(begin(run.folder, "42"))
     slurm.queued("42", "COMPLETED")
@@ -166,6 +174,17 @@ def test_the_result_of_an_earlier_job_is_not_taken_for_this_ones(viewer, slurm, 
     assert (failed.state, failed.attempts, failed.job_id) == ("failed", 2, "50")
 
 
+def test_nor_when_the_later_job_never_began(viewer, slurm, run):
+    end(begin(run.folder, "42"))
+    slurm.accounted("42", "COMPLETED")
+    slurm.queued("50", "PENDING", comment=f"siflab-run:{run.id}")
+    slurm.accounted("50", "COMPLETED")
+    slurm.queued("50", "COMPLETED", comment=f"siflab-run:{run.id}")
+    seen = get_run(viewer, run.id)
+    assert (seen.job_id, seen.state) == ("50", "failed")
+    assert "left no result" in seen.reason.en
+
+
 def test_slurm_out_of_reach_leaves_it_unknown_and_what_is_over_over(viewer, slurm, run, request_for):
     other = submit(viewer, request_for("other.ipynb"))
     end(begin(run.folder, "42"))
@@ -178,7 +197,7 @@ def test_slurm_out_of_reach_leaves_it_unknown_and_what_is_over_over(viewer, slur
     assert found.as_dict()["slurm"]["reachable"] is False
 
 
-@pytest.mark.parametrize("answer", [failing("squeue: error: Invalid user: ann\n"), failing("", 139)])
+@pytest.mark.parametrize("answer", [failing("squeue: error: Invalid user: user1\n"), failing("", 139)])
 def test_an_answer_that_proves_nothing_is_none(viewer, slurm, run, answer):
     slurm.answers["squeue"] = answer
     assert get_run(viewer, run.id).state == "unknown"

@@ -34,12 +34,12 @@ PLAN = RunPlan(
     run_id="abcdefg2",
     job_name="ddp-training",
     title='训练 "a" $(id)',
-    source='/home/ann/训练 "a" $(id).ipynb',
-    folder="/home/ann/siflab-runs/20261201-031112_ddp-training_abcdefg2",
-    folder_inside="/workspace/ann/siflab-runs/20261201-031112_ddp-training_abcdefg2",
+    source='/home/user1/训练 "a" $(id).ipynb',
+    folder="/home/user1/siflab-runs/20261201-031112_ddp-training_abcdefg2",
+    folder_inside="/workspace/user1/siflab-runs/20261201-031112_ddp-training_abcdefg2",
     resources=RESOURCES,
     singularity=SingularitySite(binds=(Bind(source="/home", target="/workspace"), Bind(source="/dataset", target="/datasets", read_only=True))),
-    home=("/home/ann", "/workspace/ann"),
+    home=("/home/user1", "/workspace/user1"),
     environment={"NCCL_DEBUG": "INFO", "NCCL_SOCKET_IFNAME": "ib0"},
 )  # fmt: skip
 HOSTILE = "/home/a n'n/$(touch pwned)`touch pwned`/\"; touch pwned; \\ %j #!"
@@ -51,6 +51,12 @@ def test_the_golden_file():
     if os.environ.get("SIFLAB_RENEW_GOLDEN"):
         GOLDEN.write_text(script, "utf-8")
     assert script == GOLDEN.read_text("utf-8")
+
+
+def test_a_percent_sign_of_a_folder_is_no_symbol_of_slurms():
+    script = render_run(dataclasses.replace(PLAN, folder="/home/user1/100%j"))
+    assert "#SBATCH --output=/home/user1/100%%j/job.log\n" in script
+    assert "#SBATCH --chdir=/home/user1/100%j\n" in script
 
 
 def test_what_is_not_asked_for_is_left_out():
@@ -96,7 +102,7 @@ def test_shellcheck_has_nothing_to_say(plan, tmp_path):
 def test_a_script_that_is_cut_off_does_nothing(tmp_path):
     script = render_run(PLAN)
     for share in (0.3, 0.6, 0.9):
-        cut = script[: int(len(script) * share)].replace("/home/ann", str(tmp_path))
+        cut = script[: int(len(script) * share)].replace("/home/user1", str(tmp_path))
         subprocess.run(
             ["bash"], input=cut, text=True, capture_output=True, env={"PATH": os.environ["PATH"], "SLURM_JOB_ID": "1"}
         )
@@ -268,7 +274,7 @@ def test_outside_of_a_job_it_says_how_it_is_meant(job):
 @pytest.mark.parametrize(
     ("value", "line"),
     [
-        ("/home/ann/run", "#SBATCH --chdir=/home/ann/run"),
+        ("/home/user1/run", "#SBATCH --chdir=/home/user1/run"),
         ("/home/a n/run", '#SBATCH --chdir="/home/a n/run"'),
         ('/a "b" \\', '#SBATCH --chdir="/a \\"b\\" \\\\"'),
         ("/$(id)/'", '#SBATCH --chdir="/$(id)/\'"'),
