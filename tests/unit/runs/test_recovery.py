@@ -35,6 +35,8 @@ def test_what_was_killed_is_recovered_and_says_where(viewer, slurm, notebook):
     seen = get_run(viewer, run.id)
     assert seen.state == "failed"
     assert seen.reason.en.startswith("The process that runs the notebook was killed")
+    assert seen.reason.en.endswith("It was in cell 2 then.") and "第 2 个单元格" in seen.reason.zh
+    assert (seen.progress["cells_done"], seen.progress["cells_total"], seen.progress["current_cell"]) == (1, 3, None)
     recovered = json.loads(folder.attempt(1).output.read_bytes())
     assert recovered["metadata"]["siflab"]["recovered"] is True
     assert (folder.attempt(1).folder / "recovery.json").exists()

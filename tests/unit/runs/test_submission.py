@@ -65,9 +65,9 @@ def test_what_the_runner_reads_is_as_the_container_has_it(viewer, request_for):
 def test_what_is_executed_is_what_was_there_when_it_was_submitted(viewer, request_for, monkeypatch):
     request = request_for()
     content = Path(request.path).read_bytes()
-    run = submit(viewer, request)
     with monkeypatch.context() as context:
         context.setattr("siflab.runs.source._sha256", lambda path, facts: pytest.fail("its size and time are the same"))
+        run = submit(viewer, request)
         assert get_run(viewer, run.id).source_changed is False
     Path(request.path).write_bytes(content + b" ")
     assert (Path(run.folder) / "input.ipynb").read_bytes() == content
