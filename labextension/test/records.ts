@@ -64,7 +64,7 @@ export function aSite(change: Partial<Site> = {}): Site {
     siflab_version: '0.1.0',
     name: 'demo',
     title: text('Demo'),
-    user: 'alice',
+    user: 'user1',
     images: [{ id: 'pytorch', title: text('PyTorch'), current: true }],
     profiles: [aProfile()],
     binds: [],

@@ -10,5 +10,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: "pytest.CallInfo[None]") 
     skipped = call.excinfo is not None and call.excinfo.errisinstance(pytest.skip.Exception)
     if skipped and os.environ.get("SIFLAB_TEST_CLUSTER"):
         call.excinfo = pytest.ExceptionInfo.from_exc_info(
-            (AssertionError, AssertionError(f"skipped on the cluster of the tests: {call.excinfo.value}"), call.excinfo.tb)
+            (
+                AssertionError,
+                AssertionError(f"skipped on the cluster of the tests: {call.excinfo.value}"),
+                call.excinfo.tb,
+            )
         )

@@ -19,43 +19,43 @@ COUNTING = "import time\nfor i in range(3000):\n    print('line', i, flush=True)
 
 
 @pytest.fixture(scope="module")
-def ann():
+def user1():
     person = Person(USERS[0], site())
     yield person
     person.leave()
 
 
-def test_a_notebook_is_promoted_and_comes_back_executed(ann):
-    source = ann.notebook(
+def test_a_notebook_is_promoted_and_comes_back_executed(user1):
+    source = user1.notebook(
         "train.ipynb",
         "import os, sys\nprint(os.getcwd())\nprint(os.environ.get('CUDA_VISIBLE_DEVICES'), os.environ['OMP_NUM_THREADS'])",
         "6 * 7",
     )
     before = source.read_bytes(), source.stat().st_mtime_ns
     began = time.monotonic()
-    run = ann.promote(source, "--profile", "a100", "--gpus", "2")
+    run = user1.promote(source, "--profile", "a100", "--gpus", "2")
     took = time.monotonic() - began
     assert run["job_id"].isdigit() and run["state"] in ("pending", "running")
     assert took < 1.0 * (1 + os.getloadavg()[0] / os.cpu_count()), f"promote took {took:.2f} s"
 
-    run = ann.await_end(run["id"])
+    run = user1.await_end(run["id"])
     assert (run["state"], run["exit_code"], run["attempts"]) == ("completed", 0, 1)
     assert run["progress"]["cells_done"] == run["progress"]["cells_total"] == 2
     assert run["node"] and run["started_at"] and run["ended_at"] and run["reason"] is None
     assert run["source_changed"] is False
-    executed = ann.output(run)
+    executed = user1.output(run)
     folder, devices = texts(executed, 0).splitlines()
-    assert folder.endswith(ann.folder.name), "cells run in the notebook's own folder"
+    assert folder.endswith(user1.folder.name), "cells run in the notebook's own folder"
     assert devices == "0,1 1"
     assert texts(executed, 1) == "42"
     assert (source.read_bytes(), source.stat().st_mtime_ns) == before, "the source is never written"
 
 
-def test_a_run_folder_is_closed_to_others(ann):
-    run = ann.promote(ann.notebook("closed.ipynb", "1"))
-    ann.await_end(run["id"])
+def test_a_run_folder_is_closed_to_others(user1):
+    run = user1.promote(user1.notebook("closed.ipynb", "1"))
+    user1.await_end(run["id"])
     folder = Path(run["folder"])
-    assert stat.S_IMODE(folder.stat().st_mode) == stat.S_IMODE(ann.root.stat().st_mode) == 0o700
+    assert stat.S_IMODE(folder.stat().st_mode) == stat.S_IMODE(user1.root.stat().st_mode) == 0o700
     open_files = [path for path in folder.rglob("*") if path.stat().st_mode & 0o077 and path.name != "job.log"]
     assert open_files == []
     assert {path.name for path in folder.iterdir()} >= {"request.json", "submission.json", "job.sh", "input.ipynb"}
@@ -71,84 +71,88 @@ def test_a_run_folder_is_closed_to_others(ann):
         ".ipynb",
     ],
 )
-def test_any_name_works_and_none_is_obeyed(ann, name):
-    source = ann.notebook(name, "print('中文', 1)")
-    run = ann.promote(source, "--wait")
+def test_any_name_works_and_none_is_obeyed(user1, name):
+    source = user1.notebook(name, "print('中文', 1)")
+    run = user1.promote(source, "--wait")
     assert run["state"] == "completed", run
-    assert texts(ann.output(run), 0) == "中文 1\n"
+    assert texts(user1.output(run), 0) == "中文 1\n"
     assert re.fullmatch(r"\d{8}-\d{6}_[a-z0-9-]+_[a-z0-9]{8}", Path(run["folder"]).name)
     assert run["source"] == str(source)
-    listed = ann.siflab("runs").stdout
+    listed = user1.siflab("runs").stdout
     assert len([line for line in listed.splitlines() if run["id"] in line]) == 1, "one line, whatever is in the name"
-    assert not (ann.folder / "x").exists()
+    assert not (user1.folder / "x").exists()
 
 
-def test_a_failing_cell_is_named_with_its_line(ann):
-    source = ann.notebook("fail.ipynb", "a = 1", "b = 2\nraise ValueError('boom')", "print('never')")
-    done = ann.siflab("promote", str(source), "--wait")
+def test_a_failing_cell_is_named_with_its_line(user1):
+    source = user1.notebook("fail.ipynb", "a = 1", "b = 2\nraise ValueError('boom')", "print('never')")
+    done = user1.siflab("promote", str(source), "--wait")
     assert done.returncode == 1
     assert "boom" in done.stderr
-    run = ann.show(done.stderr.split("run ")[1].split()[0])
+    run = user1.show(done.stderr.split("run ")[1].split()[0])
     assert run["state"] == "failed"
     assert run["error"] == {"ename": "ValueError", "evalue": "boom", "cell": 1, "cell_number": 2, "line": 2}
     assert run["progress"]["cells_done"] == 1
-    assert [cell["metadata"]["siflab"]["status"] for cell in ann.output(run)["cells"]] == ["done", "failed", "not run"]
-    assert "第 2 个单元格" in ann.siflab("show", run["id"], SIFLAB_LANG="zh").stdout
+    assert [cell["metadata"]["siflab"]["status"] for cell in user1.output(run)["cells"]] == [
+        "done",
+        "failed",
+        "not run",
+    ]
+    assert "第 2 个单元格" in user1.siflab("show", run["id"], SIFLAB_LANG="zh").stdout
 
 
-def test_a_cancelled_run_keeps_what_it_printed(ann):
-    run = ann.promote(ann.notebook("long.ipynb", COUNTING))
-    ann.await_output(run["id"], "line 5\n")
-    done = ann.siflab("cancel", run["id"][:6])
+def test_a_cancelled_run_keeps_what_it_printed(user1):
+    run = user1.promote(user1.notebook("long.ipynb", COUNTING))
+    user1.await_output(run["id"], "line 5\n")
+    done = user1.siflab("cancel", run["id"][:6])
     assert done.returncode == 0, done.stderr
-    run = ann.await_end(run["id"])
+    run = user1.await_end(run["id"])
     assert run["state"] == "cancelled"
-    assert "line 5\n" in texts(ann.output(run), 0)
-    assert ann.siflab("cancel", run["id"]).returncode == 0, "again changes nothing"
+    assert "line 5\n" in texts(user1.output(run), 0)
+    assert user1.siflab("cancel", run["id"]).returncode == 0, "again changes nothing"
 
 
-def test_a_pending_run_says_why_and_can_be_cancelled(ann):
-    run = ann.promote(ann.notebook("held.ipynb", "1"), "--profile", "a100")
+def test_a_pending_run_says_why_and_can_be_cancelled(user1):
+    run = user1.promote(user1.notebook("held.ipynb", "1"), "--profile", "a100")
     subprocess.run(["scontrol", "hold", run["job_id"]], check=True)
     subprocess.run(["scontrol", "requeue", run["job_id"]], check=False)  # where it had begun already
     try:
-        run = ann.await_run(run["id"], lambda run: run["state"] == "pending" and "held" in run["reason"]["en"])
+        run = user1.await_run(run["id"], lambda run: run["state"] == "pending" and "held" in run["reason"]["en"])
         assert run["reason"]["zh"] != run["reason"]["en"]
     finally:
-        ann.siflab("cancel", run["id"])
-    assert ann.await_end(run["id"])["state"] == "cancelled"
-    assert ann.siflab("logs", run["id"]).returncode == 0
+        user1.siflab("cancel", run["id"])
+    assert user1.await_end(run["id"])["state"] == "cancelled"
+    assert user1.siflab("logs", run["id"]).returncode == 0
 
 
-def test_a_run_is_told_before_its_time_is_over(ann):
-    run = ann.promote(ann.notebook("overtime.ipynb", COUNTING), "--time", "1")
-    run = ann.await_end(run["id"])
+def test_a_run_is_told_before_its_time_is_over(user1):
+    run = user1.promote(user1.notebook("overtime.ipynb", COUNTING), "--time", "1")
+    run = user1.await_end(run["id"])
     assert run["state"] == "timeout"
-    assert "line 5\n" in texts(ann.output(run), 0)
+    assert "line 5\n" in texts(user1.output(run), 0)
     assert "more time" in run["reason"]["en"]
 
 
-def test_too_much_memory_is_called_so(ann):
+def test_too_much_memory_is_called_so(user1):
     greedy = "kept = []\nfor i in range(200):\n    kept.append(bytearray(50_000_000))\n    print(len(kept), flush=True)"
-    run = ann.promote(ann.notebook("greedy.ipynb", "print('before')", greedy), "--memory", "1G")
-    run = ann.await_end(run["id"])
+    run = user1.promote(user1.notebook("greedy.ipynb", "print('before')", greedy), "--memory", "1G")
+    run = user1.await_end(run["id"])
     assert run["state"] == "out_of_memory"
     assert "more memory" in run["reason"]["en"]
-    assert texts(ann.output(run), 0) == "before\n"
+    assert texts(user1.output(run), 0) == "before\n"
 
 
-def test_a_runner_that_is_killed_leaves_a_whole_notebook(ann):
-    run = ann.promote(ann.notebook("killed.ipynb", "print('before')", COUNTING, "print('never')"))
-    ann.await_output(run["id"], "line 5\n")
+def test_a_runner_that_is_killed_leaves_a_whole_notebook(user1):
+    run = user1.promote(user1.notebook("killed.ipynb", "print('before')", COUNTING, "print('never')"))
+    user1.await_output(run["id"], "line 5\n")
     killed = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if _is_runner(pid, run["id"])]
     assert killed, "the runner was found"
     for pid in killed:
         os.kill(pid, 9)
-    run = ann.await_end(run["id"])
+    run = user1.await_end(run["id"])
     assert run["state"] == "failed"
     assert run["reason"]["en"].startswith("The process that runs the notebook was killed")
     assert "cell 2" in run["reason"]["en"]
-    executed = ann.output(run)
+    executed = user1.output(run)
     assert "line 5\n" in texts(executed, 1)
     assert [cell["metadata"]["siflab"]["status"] for cell in executed["cells"]] == ["done", "killed", "not run"]
     assert run["progress"]["cells_done"] == 1
@@ -162,54 +166,54 @@ def _is_runner(pid: int, run_id: str) -> bool:
     return len(argv) > 3 and argv[1].endswith("runner.pyz") and argv[2] == "--run" and run_id in argv[3]
 
 
-def test_a_requeued_run_gets_another_attempt(ann):
+def test_a_requeued_run_gets_another_attempt(user1):
     once = "import os, time\nif os.path.exists('second'):\n    print('second')\nelse:\n    open('second', 'w').close()\n    print('first', flush=True)\n    time.sleep(600)"
-    run = ann.promote(ann.notebook("requeue.ipynb", once))
-    ann.await_output(run["id"], "first\n")
+    run = user1.promote(user1.notebook("requeue.ipynb", once))
+    user1.await_output(run["id"], "first\n")
     subprocess.run(["scontrol", "requeue", run["job_id"]], check=True)
-    run = ann.await_end(run["id"], 300)
+    run = user1.await_end(run["id"], 300)
     assert (run["state"], run["attempts"]) == ("completed", 2)
-    assert texts(ann.output(run), 0) == "second\n"
+    assert texts(user1.output(run), 0) == "second\n"
     first = json.loads((Path(run["folder"]) / "attempts/1/output.ipynb").read_bytes())
     assert texts(first, 0).startswith("first\n"), "what the first attempt printed is still there"
-    assert "first" in ann.siflab("logs", "--attempt", "1", run["id"]).stdout
+    assert "first" in user1.siflab("logs", "--attempt", "1", run["id"]).stdout
 
 
-def test_the_script_can_be_submitted_by_hand(ann):
-    run = ann.promote(ann.notebook("by-hand.ipynb", "print('again')"), "--wait")
-    done = ann.run_as(["sbatch", "--parsable", f"{run['folder']}/job.sh"])
+def test_the_script_can_be_submitted_by_hand(user1):
+    run = user1.promote(user1.notebook("by-hand.ipynb", "print('again')"), "--wait")
+    done = user1.run_as(["sbatch", "--parsable", f"{run['folder']}/job.sh"])
     assert done.returncode == 0, done.stderr
-    run = ann.await_run(run["id"], lambda run: run["attempts"] == 2 and run["state"] == "completed")
+    run = user1.await_run(run["id"], lambda run: run["attempts"] == 2 and run["state"] == "completed")
     assert run["job_id"] == done.stdout.strip()
     assert "siflab: submit" not in done.stderr
 
 
-def test_what_the_site_sets_reaches_the_notebook(ann):
-    run = ann.promote(ann.notebook("site.ipynb", "import os\nprint(os.environ['OF_THE_SITE'])"), "--wait")
-    assert texts(ann.output(run), 0) == "a 'b' $c\n"
+def test_what_the_site_sets_reaches_the_notebook(user1):
+    run = user1.promote(user1.notebook("site.ipynb", "import os\nprint(os.environ['OF_THE_SITE'])"), "--wait")
+    assert texts(user1.output(run), 0) == "a 'b' $c\n"
 
 
-def test_a_container_that_cannot_start_is_explained(ann):
-    run = ann.promote(ann.notebook("no-python.ipynb", "1"), "--image", "no-python", "--wait")
+def test_a_container_that_cannot_start_is_explained(user1):
+    run = user1.promote(user1.notebook("no-python.ipynb", "1"), "--image", "no-python", "--wait")
     assert run["state"] == "failed"
     assert "did not start" in run["reason"]["en"]
-    assert "/no/such/python" in ann.siflab("logs", run["id"]).stdout
+    assert "/no/such/python" in user1.siflab("logs", run["id"]).stdout
 
 
-def test_the_same_request_twice_at_once_is_one_run(ann):
-    source = ann.notebook("twice.ipynb", "1")
+def test_the_same_request_twice_at_once_is_one_run(user1):
+    source = user1.notebook("twice.ipynb", "1")
     code = (
         "import sys\nfrom siflab.runs import RunRequest, Viewer, submit\n"
         "run = submit(Viewer.here(), RunRequest(path=sys.argv[1], profile='cpu', submit_key=sys.argv[2]))\n"
         "print(run.id, run.job_id)"
     )
-    argv = ann.as_user([PYTHON_OF_USERS, "-c", code, str(source), secrets.token_hex(8)])
+    argv = user1.as_user([PYTHON_OF_USERS, "-c", code, str(source), secrets.token_hex(8)])
     started = [subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd="/") for _ in range(4)]
     answers = [process.communicate(timeout=60)[0].split() for process in started]
     ids = {run_id for run_id, job_id in answers if job_id.isdigit()}
     assert len(ids) == len(set(map(tuple, answers))) == 1, answers
     marks = subprocess.run(
-        ["squeue", "--noheader", "--states=all", "--user", ann.user, "--format=%k"],
+        ["squeue", "--noheader", "--states=all", "--user", user1.user, "--format=%k"],
         check=True,
         capture_output=True,
         text=True,

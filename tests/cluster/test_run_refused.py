@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.skipif(why_no_run() is not None, 
 
 
 @pytest.fixture(scope="module")
-def bob():
+def user2():
     person = Person(USERS[1], site())
     person.notebook("good.ipynb", "print(1)")
     person.file("no-json.ipynb", b'{"cells": [')
@@ -57,20 +57,20 @@ CASES = [
 
 
 @pytest.mark.parametrize(("arguments", "option", "words"), CASES, ids=[" ".join(case[0])[:40] for case in CASES])
-def test_bad_input_is_refused_and_leaves_nothing(bob, arguments, option, words):
-    before = bob.made(), bob.jobs()
+def test_bad_input_is_refused_and_leaves_nothing(user2, arguments, option, words):
+    before = user2.made(), user2.jobs()
     notebook, *options = arguments
-    done = bob.siflab("promote", str(bob.folder / notebook), *options)
+    done = user2.siflab("promote", str(user2.folder / notebook), *options)
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("siflab: ")]
     assert line.startswith(f"siflab: {option}: ")
     assert words in line
-    assert (bob.made(), bob.jobs()) == before
+    assert (user2.made(), user2.jobs()) == before
 
 
-def test_all_that_is_wrong_is_said_at_once(bob):
-    done = bob.siflab("promote", "/no/such.ipynb", "--profile", "a100", "--gpus", "9", "--time", "x", "--memory", "y")
+def test_all_that_is_wrong_is_said_at_once(user2):
+    done = user2.siflab("promote", "/no/such.ipynb", "--profile", "a100", "--gpus", "9", "--time", "x", "--memory", "y")
     assert [line.split(":")[1].strip() for line in done.stderr.splitlines()] == [
         "--gpus",
         "--memory",
@@ -79,47 +79,47 @@ def test_all_that_is_wrong_is_said_at_once(bob):
     ]
 
 
-def test_what_slurm_refuses_leaves_nothing(bob):
-    before = bob.made()
-    done = bob.siflab("promote", str(bob.folder / "good.ipynb"), "--profile", "greedy")
+def test_what_slurm_refuses_leaves_nothing(user2):
+    before = user2.made()
+    done = user2.siflab("promote", str(user2.folder / "good.ipynb"), "--profile", "greedy")
     assert done.returncode == 4
     assert "no node of this partition has that many GPUs" in done.stderr
-    assert bob.made() == before
+    assert user2.made() == before
     assert (
         "没有节点具备"
-        in bob.siflab("promote", str(bob.folder / "good.ipynb"), "--profile", "greedy", LANG="zh_CN.UTF-8").stderr
+        in user2.siflab("promote", str(user2.folder / "good.ipynb"), "--profile", "greedy", LANG="zh_CN.UTF-8").stderr
     )
 
 
-def test_a_bind_without_source_is_named(bob):
-    changed = bob.shared / "bind.yaml"
-    data = yaml.safe_load(bob.site_file.read_text("utf-8"))
+def test_a_bind_without_source_is_named(user2):
+    changed = user2.shared / "bind.yaml"
+    data = yaml.safe_load(user2.site_file.read_text("utf-8"))
     data["singularity"]["binds"] = [*data["singularity"]["binds"], "/no/such/source:/inside"]
     changed.write_text(yaml.safe_dump(data, sort_keys=False), "utf-8")
-    before = bob.made()
-    done = bob.siflab("promote", str(bob.folder / "good.ipynb"), SIFLAB_SITE=str(changed))
+    before = user2.made()
+    done = user2.siflab("promote", str(user2.folder / "good.ipynb"), SIFLAB_SITE=str(changed))
     assert done.returncode == 2
     assert done.stderr.startswith("siflab: site.yaml: /no/such/source")
-    assert bob.made() == before
-    checked = bob.siflab("site", "check", str(changed))
+    assert user2.made() == before
+    checked = user2.siflab("site", "check", str(changed))
     assert checked.returncode == 2
     assert "singularity.binds: /no/such/source" in checked.stderr
 
 
-def test_a_wrong_key_of_the_site_is_named(bob):
-    changed = bob.shared / "wrong.yaml"
-    changed.write_text(bob.site_file.read_text("utf-8").replace("partition: cpu", "partitoin: cpu"), "utf-8")
-    for arguments in (["promote", str(bob.folder / "good.ipynb")], ["site", "check"]):
-        done = bob.siflab(*arguments, SIFLAB_SITE=str(changed))
+def test_a_wrong_key_of_the_site_is_named(user2):
+    changed = user2.shared / "wrong.yaml"
+    changed.write_text(user2.site_file.read_text("utf-8").replace("partition: cpu", "partitoin: cpu"), "utf-8")
+    for arguments in (["promote", str(user2.folder / "good.ipynb")], ["site", "check"]):
+        done = user2.siflab(*arguments, SIFLAB_SITE=str(changed))
         assert done.returncode == 70
         assert "profiles.cpu.partitoin" in done.stderr and "did you mean `partition`" in done.stderr
 
 
-def test_without_slurm_nothing_is_lost_and_nothing_is_left(bob):
-    run = bob.promote(bob.folder / "good.ipynb", "--wait")
-    lost = bob.promote(bob.notebook("running.ipynb", "import time\ntime.sleep(600)"))
-    before = bob.made()
-    conf = bob.shared / "elsewhere.conf"
+def test_without_slurm_nothing_is_lost_and_nothing_is_left(user2):
+    run = user2.promote(user2.folder / "good.ipynb", "--wait")
+    lost = user2.promote(user2.notebook("running.ipynb", "import time\ntime.sleep(600)"))
+    before = user2.made()
+    conf = user2.shared / "elsewhere.conf"
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
@@ -132,19 +132,19 @@ def test_without_slurm_nothing_is_lost_and_nothing_is_left(bob):
         + "\n",
         "utf-8",
     )
-    data = yaml.safe_load(bob.site_file.read_text("utf-8"))
+    data = yaml.safe_load(user2.site_file.read_text("utf-8"))
     data["slurm"]["conf"] = str(conf)
-    away = bob.shared / "away.yaml"
+    away = user2.shared / "away.yaml"
     away.write_text(yaml.safe_dump(data, sort_keys=False), "utf-8")
 
-    done = bob.siflab("promote", str(bob.folder / "good.ipynb"), SIFLAB_SITE=str(away))
+    done = user2.siflab("promote", str(user2.folder / "good.ipynb"), SIFLAB_SITE=str(away))
     assert done.returncode == 5
     assert "cannot be reached" in done.stderr
-    assert bob.made() == before
+    assert user2.made() == before
 
-    listed = bob.siflab("runs", SIFLAB_SITE=str(away))
+    listed = user2.siflab("runs", SIFLAB_SITE=str(away))
     assert listed.returncode == 5
     states = {line.split()[0]: line for line in listed.stdout.splitlines()}
     assert "completed" in states[run["id"]], "what is known to be over stays known"
     assert "unknown" in states[lost["id"]]
-    assert bob.show(lost["id"])["state"] in ("pending", "running"), "and is as it was when Slurm answers again"
+    assert user2.show(lost["id"])["state"] in ("pending", "running"), "and is as it was when Slurm answers again"

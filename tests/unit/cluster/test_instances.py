@@ -78,10 +78,10 @@ def test_what_was_there_before_is_not_in_the_manifest(tmp_path: Path) -> None:
 
 def test_a_manifest_survives_a_cut_off_write(tmp_path: Path) -> None:
     manifest = Manifest(tmp_path / "manifest.json")
-    manifest.add("users", ["amy", "bob"])
+    manifest.add("users", ["user1", "user2"])
     (tmp_path / "manifest.new").write_text('{"users": [')
-    manifest.drop("users", "amy")
-    assert Manifest(tmp_path / "manifest.json").entries["users"] == ["bob"]
+    manifest.drop("users", "user1")
+    assert Manifest(tmp_path / "manifest.json").entries["users"] == ["user2"]
 
 
 def test_only_the_demo_writes_outside_its_folder() -> None:

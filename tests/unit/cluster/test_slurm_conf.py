@@ -110,9 +110,9 @@ def test_a_node_that_cannot_be_read_is_refused_with_an_example(text: str) -> Non
 
 
 def test_settings_come_back_as_they_were_kept(tmp_path: Path) -> None:
-    given = {"name": "x", "port_base": "30000", "network": "9", "nodes": "n1:1:2:-:0", "users": "amy bob:cs101"}
+    given = {"name": "x", "port_base": "30000", "network": "9", "nodes": "n1:1:2:-:0", "users": "user1 user2:cs101"}
     settings = settings_from(tmp_path, given)
-    assert settings.members == (Member("amy", ("research", "cs101")), Member("bob", ("cs101",)))
+    assert settings.members == (Member("user1", ("research", "cs101")), Member("user2", ("cs101",)))
     assert kept_settings(tmp_path) is None
     settings.save()
     assert kept_settings(tmp_path) == settings

@@ -16,14 +16,14 @@ BINDS = [
 @pytest.mark.parametrize(
     ("host", "inside"),
     [
-        ("/home/ann/a.ipynb", "/workspace/ann/a.ipynb"),
+        ("/home/user1/a.ipynb", "/workspace/user1/a.ipynb"),
         ("/home", "/workspace"),
         ("/home/", "/workspace"),
-        ("/homes/ann", None),
+        ("/homes/user1", None),
         ("/home/../etc/passwd", None),
         ("/scratch/fast/x", "/tmpdata/x"),
         ("/scratch/slow", None),
-        ("/home/ann/训练 \"a\" $(id).ipynb", "/workspace/ann/训练 \"a\" $(id).ipynb"),
+        ("/home/user1/训练 \"a\" $(id).ipynb", "/workspace/user1/训练 \"a\" $(id).ipynb"),
     ],
 )  # fmt: skip
 def test_paths(host, inside):
@@ -51,13 +51,13 @@ def test_the_command_line():
         "/i.sif",
         ["python3", "-c", "x y"],
         nv=True,
-        home=("/home/ann", "/workspace/ann"),
-        pwd="/workspace/ann",
+        home=("/home/user1", "/workspace/user1"),
+        pwd="/workspace/user1",
         env={"A": "1"},
     )
     assert argv == [
         "singularity", "exec", "--nv", "--bind", "/home:/workspace", "--bind", "/scratch/fast:/tmpdata", "--bind",
-        "/dataset:/datasets:ro", "--home", "/home/ann:/workspace/ann", "--pwd", "/workspace/ann", "--env", "A=1",
+        "/dataset:/datasets:ro", "--home", "/home/user1:/workspace/user1", "--pwd", "/workspace/user1", "--env", "A=1",
         "/i.sif", "python3", "-c", "x y",
     ]  # fmt: skip
 

@@ -34,7 +34,7 @@ class Good:
 
 
 GOOD = [
-    Good("/site", "GET", "/site", "site_view", has={"user": "alice", "api_version": "1"}),
+    Good("/site", "GET", "/site", "site_view", has={"user": "user1", "api_version": "1"}),
     Good("/session", "GET", "/session", "session_view", has={"job_id": "7"}),
     Good("/inventory", "GET", "/inventory", "inventory_view", has={"partitions": []}),
     Good("/preflight", "POST", "/preflight", "preflight", REQUEST, arguments=None, has={"findings": [FINDING]}),

@@ -66,7 +66,7 @@ PATHS = [
     ("a.ipynb", "/root dir/a.ipynb"),
     ("dir/../b/./a.ipynb", "/root dir/b/a.ipynb"),
     ("../other/a.ipynb", "/other/a.ipynb"),
-    ("/workspace/alice//a.ipynb", "/workspace/alice/a.ipynb"),
+    ("/workspace/user1//a.ipynb", "/workspace/user1/a.ipynb"),
     ("//workspace/a.ipynb", "/workspace/a.ipynb"),
     ("RTC:dir/a.ipynb", "/root dir/dir/a.ipynb"),
     ("RTC:/dir/a.ipynb", "/root dir/dir/a.ipynb"),

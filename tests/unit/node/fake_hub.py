@@ -74,7 +74,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         elif verb == "claim":
             answer = dict(self.server.answer)
             answer["env"] = {
-                "JUPYTERHUB_SERVICE_URL": f"http://127.0.0.1:{body['port']}/user/ann/",
+                "JUPYTERHUB_SERVICE_URL": f"http://127.0.0.1:{body['port']}/user/user1/",
                 **answer.get("env", {}),
             }
             self.reply(200, answer)

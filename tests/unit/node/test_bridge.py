@@ -94,7 +94,7 @@ class Session:
 @pytest.fixture
 def session(folder, tmp_path, started, make_program):
     home = tmp_path / "home"
-    (home / "ann").mkdir(parents=True)
+    (home / "user1").mkdir(parents=True)
     return Session(folder, home, started, make_program).start()
 
 
@@ -231,7 +231,7 @@ def test_the_socket_is_the_user_s_alone(session):
 # ---- sbatch
 
 
-def submit(session, *words, cwd="/workspace/ann", script=None, at=None, environment=None):
+def submit(session, *words, cwd="/workspace/user1", script=None, at=None, environment=None):
     """As a client that is in `cwd` inside does it; (what sbatch saw, warnings)."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(str(session.folder / protocol.SOCKET))
@@ -264,17 +264,17 @@ def test_a_script_of_the_container_is_sent_along_under_its_name(session):
 
 
 def test_a_script_that_the_host_has_too_keeps_its_path(session):
-    (session.home / "ann" / "train.sh").write_text("#!/bin/sh\nhostname\n")
+    (session.home / "user1" / "train.sh").write_text("#!/bin/sh\nhostname\n")
     seen, _ = submit(session, "train.sh", script=b"#!/bin/sh\nhostname\n", at=1)
-    assert seen["words"] == [str(session.home / "ann" / "train.sh")]
+    assert seen["words"] == [str(session.home / "user1" / "train.sh")]
     seen, _ = submit(session, "train.sh", script=b"#!/bin/sh\nanother\n", at=1)
     assert seen["script"] == "#!/bin/sh\nanother\n"
 
 
 def test_the_folder_and_the_paths_in_options_are_the_host_s(session):
-    seen, warnings = submit(session, "-o", "/workspace/ann/%j.out", "--wrap", "cat /workspace/ann/x")
-    assert seen["cwd"] == seen["env"]["PWD"] == str(session.home / "ann")
-    assert seen["words"] == ["-o", f"{session.home}/ann/%j.out", "--wrap", "cat /workspace/ann/x"]
+    seen, warnings = submit(session, "-o", "/workspace/user1/%j.out", "--wrap", "cat /workspace/user1/x")
+    assert seen["cwd"] == seen["env"]["PWD"] == str(session.home / "user1")
+    assert seen["words"] == ["-o", f"{session.home}/user1/%j.out", "--wrap", "cat /workspace/user1/x"]
     assert warnings == []
 
 
@@ -289,8 +289,8 @@ def test_a_folder_that_only_the_container_has_is_said(session):
 
 
 def test_a_folder_for_output_that_is_not_there_is_said(session):
-    _, [warning] = submit(session, "-o", "/workspace/ann/no/%j.out", "--wrap", "hostname")
-    assert f"{session.home}/ann/no" in warning["en"]
+    _, [warning] = submit(session, "-o", "/workspace/user1/no/%j.out", "--wrap", "hostname")
+    assert f"{session.home}/user1/no" in warning["en"]
 
 
 def test_the_client_reads_the_script_and_names_what_is_wrong(session, tmp_path):

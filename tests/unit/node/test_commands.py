@@ -5,7 +5,7 @@ import pytest
 from siflab.node import commands
 
 JOB = {
-    "HOME": "/home/ann",
+    "HOME": "/home/user1",
     "PATH": "/usr/bin",
     "SLURM_CONF": "/etc/slurm.conf",
     "MODULEPATH": "/sw/modules",
@@ -30,8 +30,8 @@ def test_what_a_client_may_pass_on():
         "SQUEUE_FORMAT": "%i", "COLUMNS": "120", "DATA": "/d", "SLURM_CPU_BIND": "x", "LD_PRELOAD": "evil.so",
         "JUPYTERHUB_API_TOKEN": "t", "bad name": "x", "NUL": "a\0b", "LIST": ["x"],
     }  # fmt: skip
-    env = commands.for_command({"HOME": "/home/ann", "PWD": "/"}, wished, "/home/ann/x")
-    assert env == {"HOME": "/home/ann", "PWD": "/home/ann/x", "SQUEUE_FORMAT": "%i", "COLUMNS": "120", "DATA": "/d"}
+    env = commands.for_command({"HOME": "/home/user1", "PWD": "/"}, wished, "/home/user1/x")
+    assert env == {"HOME": "/home/user1", "PWD": "/home/user1/x", "SQUEUE_FORMAT": "%i", "COLUMNS": "120", "DATA": "/d"}
 
 
 def test_commands_are_found_in_the_site_s_folder_or_in_path(tmp_path, make_program):

@@ -5,7 +5,7 @@ import pytest
 from siflab.node.environment import server_environment, with_port
 
 CONTAINER = {
-    "HOME": "/workspace/ann",
+    "HOME": "/workspace/user1",
     "PATH": "/opt/jupyter/bin:/usr/bin",
     "SHELL": "/bin/sh",
     "CUDA_VISIBLE_DEVICES": "0",
@@ -54,8 +54,8 @@ def test_what_would_only_disturb_inside_is_left_out(tmp_path):
 @pytest.mark.parametrize(
     ("url", "right"),
     [
-        ("http://0.0.0.0:0/user/ann/", "http://0.0.0.0:40001/user/ann/"),
-        ("https://10.1.2.3:8888/user/ann/gpu/", "https://10.1.2.3:40001/user/ann/gpu/"),
+        ("http://0.0.0.0:0/user/user1/", "http://0.0.0.0:40001/user/user1/"),
+        ("https://10.1.2.3:8888/user/user1/gpu/", "https://10.1.2.3:40001/user/user1/gpu/"),
         ("http://[::]:1/user/%E5%AE%89/", "http://[::]:40001/user/%E5%AE%89/"),
         ("http://node/x", "http://node:40001/x"),
     ],

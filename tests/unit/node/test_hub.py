@@ -11,7 +11,7 @@ ANSWER = {"argv": ["server"], "env": {}}
 
 
 def client(hub, **settings):
-    config = {"claim_url": hub.url, "ca": None, "user": "ann", "server": "gpu", "code": "the-code-of-this-start"}
+    config = {"claim_url": hub.url, "ca": None, "user": "user1", "server": "gpu", "code": "the-code-of-this-start"}
     return Hub(config, **{"patience": 20, "pause": 0.01, "longest_pause": 0.02, **settings})
 
 
@@ -22,7 +22,7 @@ def test_a_claim_says_who_where_and_with_which_code(hub):
     [body] = hub.bodies("claim")
     claimant = body.pop("claimant")
     assert body == {
-        "user": "ann", "server": "gpu", "code": "the-code-of-this-start", "port": 40001, "job_id": "77", "node": "gpu01",
+        "user": "user1", "server": "gpu", "code": "the-code-of-this-start", "port": 40001, "job_id": "77", "node": "gpu01",
     }  # fmt: skip
     assert len(claimant) >= 16
 

@@ -14,9 +14,9 @@ BINDS = [
 PATHS = [
     # inside, on the host
     ("/workspace", "/home"),
-    ("/workspace/ann/a b.sh", "/home/ann/a b.sh"),
-    ("/workspace/ann/../bob", "/home/bob"),
-    ("/workspaces/ann", None),
+    ("/workspace/user1/a b.sh", "/home/user1/a b.sh"),
+    ("/workspace/user1/../user2", "/home/user2"),
+    ("/workspaces/user1", None),
     ("/workspace/shared/x", "/proj/x/x"),
     ("/datasets/imagenet", "/data/sets/imagenet"),
     ("/tmpdata/%j.out", "/scratch/%j.out"),
@@ -37,7 +37,7 @@ def test_a_site_that_moves_tmp_elsewhere_is_followed():
 
 
 def test_one_bind_of_everything():
-    assert PathMap([["/cluster", "/"]]).to_host("/ann/x") == "/cluster/ann/x"
+    assert PathMap([["/cluster", "/"]]).to_host("/user1/x") == "/cluster/user1/x"
 
 
 OPTIONS = [
@@ -47,10 +47,10 @@ OPTIONS = [
     (["--output", "/workspace/a"], ["--output", "/home/a"]),
     (["-We/workspace/a"], ["-We/home/a"]),
     (["--chdir=/tmpdata/a", "-i", "/datasets/i"], ["--chdir=/scratch/a", "-i", "/data/sets/i"]),
-    (["-D", "/workspace/ann"], ["-D", "/home/ann"]),
+    (["-D", "/workspace/user1"], ["-D", "/home/user1"]),
     (["-o", "logs/%j.out"], ["-o", "logs/%j.out"]),
     (["-o", "/dev/null"], ["-o", "/dev/null"]),
-    (["--output=/home/ann/host.log"], ["--output=/home/ann/host.log"]),
+    (["--output=/home/user1/host.log"], ["--output=/home/user1/host.log"]),
     (["--comment=/workspace/a"], ["--comment=/workspace/a"]),
     (["x.sh", "--output=/workspace/a"], ["x.sh", "--output=/workspace/a"]),
     (["--wrap", "cat /workspace/a"], ["--wrap", "cat /workspace/a"]),
@@ -63,9 +63,9 @@ def test_paths_in_options_are_mapped_and_nothing_else(words, right):
 
 
 def test_paths_in_directives_become_options_unless_the_command_line_has_them():
-    script = b"#!/bin/sh\n#SBATCH -o /workspace/ann/o -e /workspace/ann/e --chdir=relative\nhostname\n"
+    script = b"#!/bin/sh\n#SBATCH -o /workspace/user1/o -e /workspace/user1/e --chdir=relative\nhostname\n"
     assert mapped_options(["-e", "err", "x.sh"], script, PathMap(BINDS)) == [
-        "--output=/home/ann/o",
+        "--output=/home/user1/o",
         "-e",
         "err",
         "x.sh",

@@ -54,14 +54,14 @@ def test_directives_end_at_the_first_command():
 #SBATCH --output="my logs/%j.out" -N 2   # two nodes
 # a remark
 
-#SBATCH --error=/workspace/ann/e
+#SBATCH --error=/workspace/user1/e
 ##SBATCH --chdir=/off
 #SBATCH --comment="open
 echo hello
 #SBATCH --input=/too/late
 """
     found = [(option.name, option.value) for option in directives(script)]
-    assert found == [("output", "my logs/%j.out"), ("N", "2"), ("error", "/workspace/ann/e")]
+    assert found == [("output", "my logs/%j.out"), ("N", "2"), ("error", "/workspace/user1/e")]
 
 
 def test_names_that_export_gives_without_a_value():

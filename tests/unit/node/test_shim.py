@@ -34,7 +34,7 @@ while True:
         connection.sendall(__import__("json").dumps(dict(os.environ)).encode())
     connection.close()
 """
-CLAIM = {"user": "ann", "server": "", "code": "the-code-of-this-start", "boot_limit": 30}
+CLAIM = {"user": "user1", "server": "", "code": "the-code-of-this-start", "boot_limit": 30}
 RUN = "import sys; sys.path.insert(0, sys.argv[1] + '/node.pyz'); from siflab.node.shim import Shim; from siflab.node.hub import Hub; "
 
 
@@ -45,7 +45,7 @@ def shim(folder, hub, started, make_program):
         "argv": [str(make_program(folder.parent / "server", SERVER))],
         "env": {"JUPYTERHUB_API_TOKEN": "a-secret-token"},
         "files": {"key.pem": "a-secret-key"},
-        "session": {"user": "ann", "job_id": "77"},
+        "session": {"user": "user1", "job_id": "77"},
         "site": {"name": "demo"},
     }
 
@@ -61,7 +61,7 @@ def shim(folder, hub, started, make_program):
                 folder,
                 json.dumps({**CLAIM, "claim_url": hub.url, **claim}),
             ]
-        env = {"PATH": "/usr/bin:/bin", "HOME": "/workspace/ann", "SLURM_JOB_ID": "77", "SLURMD_NODENAME": "gpu01"}
+        env = {"PATH": "/usr/bin:/bin", "HOME": "/workspace/user1", "SLURM_JOB_ID": "77", "SLURMD_NODENAME": "gpu01"}
         return started(argv, env={**env, **(environment or {})})
 
     return start

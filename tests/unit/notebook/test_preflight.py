@@ -83,8 +83,8 @@ def around(kernels=None, **more):
     """A session: /workspace is bound, /tmp is the node's; what exists is listed."""
     there = {
         "/tmp/data.csv",
-        "/workspace/ann/data.csv",
-        "/home/ann/data.csv",
+        "/workspace/user1/data.csv",
+        "/home/user1/data.csv",
         "/srv/data/x.csv",
         "/usr/share/dict/words",
         "/etc/hosts",
@@ -103,8 +103,8 @@ def around(kernels=None, **more):
     [
         ("pd.read_csv('/tmp/data.csv')", "path-node-local"),
         ("open('/srv/data/x.csv')", "path-not-bound"),
-        ("open('/home/ann/data.csv')", "path-elsewhere"),
-        ("pd.read_csv('/workspace/ann/data.csv')", None),
+        ("open('/home/user1/data.csv')", "path-elsewhere"),
+        ("pd.read_csv('/workspace/user1/data.csv')", None),
         ("open('/tmp/yet-to-be-written.csv', 'w')", None),
         ("open('/usr/share/dict/words'); open('/etc/hosts')", None),
         ("url = '/api/v1/items'", None),
@@ -207,7 +207,7 @@ def test_magics(source, plain):
 
 
 def test_preflight_of_a_long_notebook_is_quick(tmp_path):
-    source = "\n".join(f"value_{i} = compute({i}, 'text', '/workspace/ann/{i}')" for i in range(30))
+    source = "\n".join(f"value_{i} = compute({i}, 'text', '/workspace/user1/{i}')" for i in range(30))
     long = notebook(tmp_path, *([source] * 200))
     began = time.process_time()
     preflight(long, around())

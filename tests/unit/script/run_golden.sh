@@ -1,6 +1,6 @@
 #!/bin/bash
 # Siflab run abcdefg2: 训练 "a" $(id)
-# From /home/ann/训练 "a" $(id).ipynb
+# From /home/user1/训练 "a" $(id).ipynb
 # Written by Siflab 0.1.0. It may be read, edited and submitted by hand: sbatch job.sh
 # Each start makes a new folder attempts/K with the executed notebook, its log and its result.
 #
@@ -20,15 +20,15 @@
 #SBATCH --reservation=course
 #SBATCH --time=12:00:00
 #SBATCH --comment=siflab-run:abcdefg2
-#SBATCH --chdir=/home/ann/siflab-runs/20261201-031112_ddp-training_abcdefg2
-#SBATCH --output=/home/ann/siflab-runs/20261201-031112_ddp-training_abcdefg2/job.log
+#SBATCH --chdir=/home/user1/siflab-runs/20261201-031112_ddp-training_abcdefg2
+#SBATCH --output=/home/user1/siflab-runs/20261201-031112_ddp-training_abcdefg2/job.log
 #SBATCH --open-mode=append
 #SBATCH --export=ALL
 #SBATCH --requeue
 #SBATCH --signal=B:USR2@60
 
-run=/home/ann/siflab-runs/20261201-031112_ddp-training_abcdefg2
-run_inside=/workspace/ann/siflab-runs/20261201-031112_ddp-training_abcdefg2 # as the container has it
+run=/home/user1/siflab-runs/20261201-031112_ddp-training_abcdefg2
+run_inside=/workspace/user1/siflab-runs/20261201-031112_ddp-training_abcdefg2 # as the container has it
 image=/images/pytorch-v2.7.sif
 singularity=singularity
 container=(
@@ -36,8 +36,8 @@ container=(
     --nv
     --bind /home:/workspace
     --bind /dataset:/datasets:ro
-    --home /home/ann:/workspace/ann
-    --pwd /workspace/ann/siflab-runs/20261201-031112_ddp-training_abcdefg2
+    --home /home/user1:/workspace/user1
+    --pwd /workspace/user1/siflab-runs/20261201-031112_ddp-training_abcdefg2
     "$image"
     /opt/conda/bin/python3
 )

@@ -19,7 +19,7 @@ GOLDEN = Path(__file__).parent / "golden" / "session.sh"
 CLAIM = {
     "claim_url": "http://10.0.0.1:8081/hub/api/siflab",
     "ca": None,
-    "user": "ann",
+    "user": "user1",
     "server": "",
     "code": "the-code-of-this-start",
     "boot_limit": 300,
@@ -32,7 +32,7 @@ def example() -> SessionPlan:
         image_path="/images/pytorch-2.7.sif",
         python="/opt/jupyter/bin/python3",
         nv=True,
-        home=("/home/ann", "/workspace/ann"),
+        home=("/home/user1", "/workspace/user1"),
         claim=CLAIM,
         slurm_conf="/etc/slurm/slurm.conf",
         prologue="module load apptainer",
@@ -113,7 +113,7 @@ class Job:
     def plan(self, **changes) -> SessionPlan:
         return SessionPlan(**{
             "singularity": SingularitySite(command=str(self.root / "singularity"), binds=(Bind(source=str(self.root / "data"), target="/datasets", read_only=True),)),
-            "image_path": str(self.image), "python": "python3", "nv": False, "home": ("/home/ann", "/workspace/ann"),
+            "image_path": str(self.image), "python": "python3", "nv": False, "home": ("/home/user1", "/workspace/user1"),
             "claim": CLAIM, "folder": str(self.parent), "node_archive": b"(the archive)", **self.changes, **changes,
         })  # fmt: skip
 
@@ -165,8 +165,8 @@ def test_the_container_is_started_as_planned(job):
     private = seen["private"]
     assert seen["words"] == [
         "exec", "--nv", "--bind", f"{job.root}/data:/datasets:ro", "--bind", f"{private}:/run/siflab",
-        "--bind", f"{private}/profile.sh:/etc/profile.d/zz-siflab.sh:ro", "--home", "/home/ann:/workspace/ann",
-        "--pwd", "/workspace/ann", str(job.image), "sh", "-c", 'command -v "$1" > /dev/null || exit 97; exec "$@"', "sh",
+        "--bind", f"{private}/profile.sh:/etc/profile.d/zz-siflab.sh:ro", "--home", "/home/user1:/workspace/user1",
+        "--pwd", "/workspace/user1", str(job.image), "sh", "-c", 'command -v "$1" > /dev/null || exit 97; exec "$@"', "sh",
         "python3", "-I", "/run/siflab/node.pyz", "shim", "/run/siflab",
     ]  # fmt: skip
     assert seen["cwd"] == "/"
@@ -175,7 +175,7 @@ def test_the_container_is_started_as_planned(job):
     assert seen["archive"] == "(the archive)"
     assert seen["conf"] == "/etc/lab/slurm.conf"
     assert seen["bridge"] == {
-        "binds": [[f"{job.root}/data", "/datasets"], ["/home/ann", "/workspace/ann"]], "slurm_bin": None, "home": "/home/ann",
+        "binds": [[f"{job.root}/data", "/datasets"], ["/home/user1", "/workspace/user1"]], "slurm_bin": None, "home": "/home/user1",
     }  # fmt: skip
     assert Path(private).name.startswith("siflab.77.")
     assert "job 77 on node" in err

@@ -14,7 +14,7 @@ from siflab.slurm.records import (
     parse_squeue,
 )
 
-ROW = ["7", "7", "N/A", "ann", "RUNNING", "None", "gpu01", "2026-11-30T22:58:01", "2026-12-01T00:58:01",
+ROW = ["7", "7", "N/A", "user1", "RUNNING", "None", "gpu01", "2026-11-30T22:58:01", "2026-12-01T00:58:01",
        "2026-11-30T22:58:00", "1:59:00", "gpu-a100", "2:00:00", "gres/gpu:a100:2"]  # fmt: skip
 
 
@@ -24,14 +24,14 @@ def line(row: list[str]) -> str:
 
 def test_a_running_job():
     (record,) = parse_squeue(line(ROW))
-    assert (record.job_id, record.user, record.state.kind, record.batch_host) == ("7", "ann", "running", "gpu01")
+    assert (record.job_id, record.user, record.state.kind, record.batch_host) == ("7", "user1", "running", "gpu01")
     assert (record.time_left, record.time_limit) == (7140, 7200)
     assert record.gres[0].count == 2
     assert record.start is not None
 
 
 def test_a_pending_element_of_an_array():
-    row = ["9", "7", "3", "ann", "PENDING", "ReqNodeNotAvail, UnavailableNodes:gpu02", "n/a", "N/A", "N/A", "N/A", "N/A", "cpu", "UNLIMITED", "N/A"]  # fmt: skip
+    row = ["9", "7", "3", "user1", "PENDING", "ReqNodeNotAvail, UnavailableNodes:gpu02", "n/a", "N/A", "N/A", "N/A", "N/A", "cpu", "UNLIMITED", "N/A"]  # fmt: skip
     (record,) = parse_squeue(line(row))
     assert (record.array_job_id, record.array_task_id, record.batch_host) == ("7", "3", "")
     assert record.reason == "ReqNodeNotAvail, UnavailableNodes:gpu02"
@@ -52,14 +52,14 @@ def test_no_job_is_an_answer():
 def test_free_text_is_asked_for_only_where_one_user_is_looked_at():
     assert "%k" not in " ".join(squeue_jobs(["1", "2"]))
     assert "%j" not in " ".join(squeue_jobs(everyone=True))
-    assert squeue_jobs(user="ann")[-2:] == ["--user", "ann"]
+    assert squeue_jobs(user="user1")[-2:] == ["--user", "user1"]
     assert len(OWN_QUEUE_FIELDS) == len(QUEUE_FIELDS) + 2
 
 
 @pytest.mark.parametrize(
     ("comment", "read"),
     [
-        ("siflab:demo:ann::abc", "siflab:demo:ann::abc"),
+        ("siflab:demo:user1::abc", "siflab:demo:user1::abc"),
         ("(null)", ""),
         ("a|b,c 'd' \"e\"", "a|b,c 'd' \"e\""),
         (f"with{SEPARATOR}it", "with"),
@@ -79,9 +79,9 @@ def test_an_empty_question_is_refused():
 
 def test_accounting_has_the_job_and_its_steps():
     rows = [
-        ["5", "ann", "FAILED", "1:0", "None", "gpu01", "2026-11-30T22:58:01", "2026-11-30T22:59:01", "2026-11-30T22:58:00", "02:00:00", ""],
+        ["5", "user1", "FAILED", "1:0", "None", "gpu01", "2026-11-30T22:58:01", "2026-11-30T22:59:01", "2026-11-30T22:58:00", "02:00:00", ""],
         ["5.batch", "", "OUT_OF_MEMORY", "0:125", "", "gpu01", "2026-11-30T22:58:01", "2026-11-30T22:59:01", "2026-11-30T22:58:01", "", "260000K"],
-        ["6", "ann", "CANCELLED by 0", "0:0", "None", "None assigned", "None", "2026-11-30T22:59:01", "2026-11-30T22:58:00", "UNLIMITED", ""],
+        ["6", "user1", "CANCELLED by 0", "0:0", "None", "None assigned", "None", "2026-11-30T22:59:01", "2026-11-30T22:58:00", "UNLIMITED", ""],
     ]  # fmt: skip
     job, step, cancelled = parse_sacct("".join(map(line, rows)))
     assert (job.step, job.exit_code, job.signal, job.time_limit) == ("", 1, 0, 7200)

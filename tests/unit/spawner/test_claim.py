@@ -25,13 +25,13 @@ class FakeSpawner:
     def __init__(self, site, squeue, token="t0ken"):
         self.site, self.slurm = site, FakeSlurm(squeue=squeue, scontrol=NODE, sacct=said("", name="sacct"))
         self.session, self.code = SessionState.intend(
-            {"python": "/opt/python3", "home_inside": "/workspace/alice", "partition": "gpu"}, ""
+            {"python": "/opt/python3", "home_inside": "/workspace/user1", "partition": "gpu"}, ""
         )
         self.session.job_id = "12"
         self.bell, self.failure, self.api_token, self.saved = Bell(), None, token, []
         self.watcher = Watcher(self.slurm, logging.getLogger("test"))
         self.watcher._run = self._nothing
-        self.user, self.name, self.cmd = SimpleNamespace(name="alice"), "", []
+        self.user, self.name, self.cmd = SimpleNamespace(name="user1"), "", []
         self.hub = SimpleNamespace(public_host="", base_url="/hub/")
 
     async def _nothing(self):
@@ -51,17 +51,17 @@ class FakeSpawner:
 
     def get_env(self):
         return {
-            "JUPYTERHUB_API_TOKEN": self.api_token, "JUPYTERHUB_SERVICE_URL": "http://0.0.0.0:0/user/alice/",
-            "HOME": "/home/alice", "SHELL": "/bin/zsh", "JUPYTERHUB_USER": "alice",
+            "JUPYTERHUB_API_TOKEN": self.api_token, "JUPYTERHUB_SERVICE_URL": "http://0.0.0.0:0/user/user1/",
+            "HOME": "/home/user1", "SHELL": "/bin/zsh", "JUPYTERHUB_USER": "user1",
         }  # fmt: skip
 
     def asks(self, claimant=ME, code=None, port=40000, job="12", node="gpu01"):
         return ClaimBody(
-            user="alice", server="", code=code or self.code, claimant=claimant, port=port, job_id=job, node=node
+            user="user1", server="", code=code or self.code, claimant=claimant, port=port, job_id=job, node=node
         )
 
     def reports(self, claimant=ME, code=None, port=40000):
-        return ReadyBody(user="alice", server="", code=code or self.code, claimant=claimant, port=port)
+        return ReadyBody(user="user1", server="", code=code or self.code, claimant=claimant, port=port)
 
 
 @pytest.fixture(autouse=True)
@@ -80,7 +80,7 @@ async def test_the_answer(spawner):
     assert answer["argv"] == ["/opt/python3", "-m", "jupyterhub.singleuser", "--x=y"]
     env = answer["env"]
     assert env["JUPYTERHUB_API_TOKEN"] == "t0ken"
-    assert env["JUPYTERHUB_SERVICE_URL"] == "http://0.0.0.0:40000/user/alice/"
+    assert env["JUPYTERHUB_SERVICE_URL"] == "http://0.0.0.0:40000/user/user1/"
     assert not {"HOME", "SHELL"} & set(env)
     assert answer["session"]["node"] == "gpu01" and answer["session"]["job_id"] == "12"
     assert answer["site"]["name"] == "here"
@@ -120,7 +120,7 @@ async def test_a_second_claimant_is_refused_with_the_right_code(spawner):
         await claim.ready(spawner, spawner.reports(OTHER))
     with pytest.raises(claim.Refused):
         claim.failed(
-            spawner, FailedBody(user="alice", server="", code=spawner.code, claimant=OTHER, exit_code=1, message="x")
+            spawner, FailedBody(user="user1", server="", code=spawner.code, claimant=OTHER, exit_code=1, message="x")
         )
     assert spawner.session.ready_at == 0 and spawner.failure is None
 
@@ -184,6 +184,6 @@ async def test_a_stopped_session_accepts_nothing(spawner):
 
 async def test_the_job_may_say_why_before_it_claimed(spawner):
     claim.failed(
-        spawner, FailedBody(user="alice", server="", code=spawner.code, claimant=ME, exit_code=45, message="x")
+        spawner, FailedBody(user="user1", server="", code=spawner.code, claimant=ME, exit_code=45, message="x")
     )
     assert spawner.failure.exit_code == 45 and "port" in spawner.failure.message.en

@@ -7,7 +7,7 @@ import pytest
 from siflab_spawner.claim_body import read_body
 
 CLAIM = {
-    "user": "alice", "server": "", "code": "c" * 43, "claimant": "k" * 32, "port": 40000, "job_id": "12", "node": "gpu01",
+    "user": "user1", "server": "", "code": "c" * 43, "claimant": "k" * 32, "port": 40000, "job_id": "12", "node": "gpu01",
 }  # fmt: skip
 READY = {name: CLAIM[name] for name in ("user", "server", "code", "claimant", "port")}
 FAILED = {
@@ -42,7 +42,7 @@ HOSTILE = [
     ("claim", encoded({**CLAIM, "port": True}), "port"),
     ("claim", encoded({**CLAIM, "port": 80}), "port"),
     ("claim", encoded({**CLAIM, "port": 65536}), "port"),
-    ("claim", encoded({**CLAIM, "user": ["alice"]}), "user"),
+    ("claim", encoded({**CLAIM, "user": ["user1"]}), "user"),
     ("claim", encoded({**CLAIM, "user": ""}), "user"),
     ("claim", encoded({**CLAIM, "user": "a" * 300}), "user"),
     ("claim", encoded({**CLAIM, "code": None}), "code"),

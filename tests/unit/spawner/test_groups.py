@@ -14,13 +14,13 @@ pytestmark = pytest.mark.asyncio
 
 
 def spawner(site, *names):
-    user = SimpleNamespace(name="alice", groups=[SimpleNamespace(name=name) for name in names])
+    user = SimpleNamespace(name="user1", groups=[SimpleNamespace(name=name) for name in names])
     return SimpleNamespace(site=site, user=user, log=logging.getLogger("test"))
 
 
 async def test_jupyterhubs_and_the_accounts_own(site, monkeypatch):
     async def found(name):
-        return PosixUser(name, 1001, 0, (0, 4000000), "/home/alice", "/bin/sh")
+        return PosixUser(name, 1001, 0, (0, 4000000), "/home/user1", "/bin/sh")
 
     monkeypatch.setattr(groups, "find_user", found)
     assert await groups.group_names(spawner(site, "staff")) == ["root", "staff"]

@@ -42,7 +42,7 @@ def test_a_hub_without_settings(run, tmp_path):
 WHO = [
     ({}, True, set(), set()),
     ({"allowed_users": ["*"]}, True, set(), set()),
-    ({"allowed_users": ["alice"]}, False, {"alice"}, set()),
+    ({"allowed_users": ["user1"]}, False, {"user1"}, set()),
     ({"allowed_users": []}, False, set(), set()),
     ({"allowed_groups": ["lab"]}, False, set(), {"lab"}),
 ]

@@ -11,13 +11,13 @@ from .conftest import FakeSlurm, said
 
 
 def sacct(job="7", state="FAILED", code="1:0", reason="None"):
-    fields = [job, "alice", state, code, reason, "gpu01", "2026-12-01T10:00:00", "2026-12-01T14:02:00",
+    fields = [job, "user1", state, code, reason, "gpu01", "2026-12-01T10:00:00", "2026-12-01T14:02:00",
               "2026-12-01T09:00:00", "02:00:00", ""]  # fmt: skip
     assert len(fields) == len(ACCOUNTING_FIELDS)
     return SEPARATOR.join(fields) + "\n"
 
 
-SHOWN = "JobId=7 JobName=JobState=RUNNING UserId=alice(1) JobState={} Reason={} ExitCode={} TimeLimit=02:00:00 BatchHost=gpu01 EndTime=2026-12-01T14:02:00"
+SHOWN = "JobId=7 JobName=JobState=RUNNING UserId=user1(1) JobState={} Reason={} ExitCode={} TimeLimit=02:00:00 BatchHost=gpu01 EndTime=2026-12-01T14:02:00"
 
 WORDS = [
     (Outcome("7", state_info("TIMEOUT"), time_limit="02:00:00"), "time limit of 02:00:00", "时间上限（02:00:00）"),

@@ -8,7 +8,7 @@ from siflab_spawner.state import SessionState, sha256
 
 
 def submitted():
-    state, code = SessionState.intend({"profile": "one"}, "/home/alice/.siflab/sessions/7.log")
+    state, code = SessionState.intend({"profile": "one"}, "/home/user1/.siflab/sessions/7.log")
     state.job_id = "7"
     return state, code
 

@@ -13,9 +13,9 @@ from siflab_spawner.submission import cancel_strays, find_job, sbatch_argv, subm
 
 from .conftest import FakeSlurm, row, said
 
-ALICE = PosixUser("alice", 1001, 1001, (1001,), "/home/alice", "/bin/bash")
-PREFIX = session_prefix("here", "alice", "")
-MARK = mark("here", "alice", "", "ab12")
+ALICE = PosixUser("user1", 1001, 1001, (1001,), "/home/user1", "/bin/bash")
+PREFIX = session_prefix("here", "user1", "")
+MARK = mark("here", "user1", "", "ab12")
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,7 @@ def test_the_command(site):
     resources = resources_of(site, {"profile": "one", "gpus": 2}, [])
     argv = sbatch_argv(resources, comment=MARK, name="siflab-session", log_pattern="/h/%j.log", folder="/h")
     assert argv == [
-        "sbatch", "--parsable", "--no-requeue", "--export=ALL", "--comment=siflab:here:alice::ab12",
+        "sbatch", "--parsable", "--no-requeue", "--export=ALL", "--comment=siflab:here:user1::ab12",
         "--job-name=siflab-session", "--output=/h/%j.log", "--chdir=/h", "--cpus-per-task=4", "--gres=gpu:a100:2",
         "--mem=4G", "--nodes=1", "--ntasks-per-node=1", "--partition=gpu", "--time=2:00:00",
     ]  # fmt: skip
@@ -41,7 +41,7 @@ def test_what_is_not_set_is_left_out(site):
 
 @pytest.mark.parametrize(
     ("user", "server"),
-    [("alice", ""), ("alice", "gpu"), ("a:b", "c"), ("a", "b:c"), ("al ice", "x|y"), ("用户", "服务器")],
+    [("user1", ""), ("user1", "gpu"), ("a:b", "c"), ("a", "b:c"), ("al ice", "x|y"), ("用户", "服务器")],
 )
 def test_a_mark_belongs_to_one_session(user, server):
     text = mark("here", user, server, "s1")
@@ -54,11 +54,11 @@ QUEUES = [
     (row("5", comment=MARK), "5"),
     (row("5", "PENDING", comment=MARK), "5"),
     (row("5", "COMPLETED", comment=MARK), None),
-    (row("5", comment=mark("here", "alice", "", "other")), None),
-    (row("5", comment=mark("there", "alice", "", "ab12")), None),
-    (row("5", comment=mark("here", "alice", "gpu", "ab12")), None),
+    (row("5", comment=mark("here", "user1", "", "other")), None),
+    (row("5", comment=mark("there", "user1", "", "ab12")), None),
+    (row("5", comment=mark("here", "user1", "gpu", "ab12")), None),
     (row("5", user="mallory", comment=MARK), None),
-    (row("5", comment=mark("here", "bob", "", "ab12")) + row("6", comment=MARK), "6"),
+    (row("5", comment=mark("here", "user2", "", "ab12")) + row("6", comment=MARK), "6"),
     (row("5", comment="two\nlines") + row("6", comment=MARK), "6"),
 ]
 
@@ -68,7 +68,7 @@ QUEUES = [
 async def test_a_job_is_found_by_mark_and_owner(queue, found):
     slurm = FakeSlurm(squeue=said(queue))
     assert await find_job(slurm, ALICE, PREFIX, "ab12") == found
-    assert slurm.calls[0][0][-2:] == ["--user", "alice"]
+    assert slurm.calls[0][0][-2:] == ["--user", "user1"]
 
 
 @pytest.mark.asyncio

@@ -82,8 +82,8 @@ def test_a_failure_without_a_log_is_its_reason():
 @pytest.mark.parametrize(("header", "tongue"), [("zh-CN,zh;q=0.9,en;q=0.8", "zh"), ("de,en;q=0.5", "en")])
 def test_the_language_of_the_last_page_is_remembered(header, tongue):
     page = SimpleNamespace(request=SimpleNamespace(headers={"Accept-Language": header}))
-    language.remember("alice", page)
-    language.remember("alice", None)
-    language.remember("alice", SimpleNamespace(request=SimpleNamespace(headers={})))
-    assert language.language_of("alice") == tongue
+    language.remember("user1", page)
+    language.remember("user1", None)
+    language.remember("user1", SimpleNamespace(request=SimpleNamespace(headers={})))
+    assert language.language_of("user1") == tongue
     assert language.in_words(Text("yes", "是"), tongue) == {"en": "yes", "zh": "是"}[tongue]

@@ -32,10 +32,10 @@ sweep() { # remove private folders that sessions of this user left behind on thi
 write_folder() {
   printf '%s %s %s\n' "$$" "$(started "$$")" "$(uname -n)" > "$folder/shell" || return
   cat > "$folder/claim.json" << 'SIFLAB_END' || return
-{"claim_url": "http://10.0.0.1:8081/hub/api/siflab", "ca": null, "user": "ann", "server": "", "code": "the-code-of-this-start", "boot_limit": 300}
+{"claim_url": "http://10.0.0.1:8081/hub/api/siflab", "ca": null, "user": "user1", "server": "", "code": "the-code-of-this-start", "boot_limit": 300}
 SIFLAB_END
   cat > "$folder/bridge.json" << 'SIFLAB_END' || return
-{"binds": [["/home", "/workspace"], ["/dataset", "/datasets"], ["/home/ann", "/workspace/ann"]], "slurm_bin": null, "home": "/home/ann"}
+{"binds": [["/home", "/workspace"], ["/dataset", "/datasets"], ["/home/user1", "/workspace/user1"]], "slurm_bin": null, "home": "/home/user1"}
 SIFLAB_END
   cat > "$folder/profile.sh" << 'SIFLAB_END' || return
 # shellcheck shell=sh
@@ -130,8 +130,8 @@ module load apptainer
     --bind /dataset:/datasets:ro
     --bind "$folder":/run/siflab
     --bind "$folder"/profile.sh:/etc/profile.d/zz-siflab.sh:ro
-    --home /home/ann:/workspace/ann
-    --pwd /workspace/ann
+    --home /home/user1:/workspace/user1
+    --pwd /workspace/user1
     /images/pytorch-2.7.sif sh -c 'command -v "$1" > /dev/null || exit 97; exec "$@"' sh /opt/jupyter/bin/python3 -I /run/siflab/node.pyz shim /run/siflab
   )
   say "job ${SLURM_JOB_ID:-} on node $node"
