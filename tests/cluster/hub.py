@@ -343,16 +343,20 @@ exit $code
 
 
 class Blocker:
-    """A job that takes both V100, so that a session on one has to wait."""
+    """A job of another researcher that takes both V100, so that a session on one has to wait."""
 
     def __enter__(self) -> "Blocker":
         command = ["sbatch", "--parsable", "--partition=gpu-v100", "--gres=gpu:v100:2", "--mem=100", "--time=30",
                    "--output=/dev/null", "--wrap=sleep 1800"]  # fmt: skip
-        done = subprocess.run(["runuser", "-u", USERS[-1], "--", "env", f"SLURM_CONF={os.environ['SLURM_CONF']}", *command],
+        done = subprocess.run(["runuser", "-u", USERS[1], "--", "env", f"SLURM_CONF={os.environ['SLURM_CONF']}", *command],
                               check=True, capture_output=True, text=True, cwd="/")  # fmt: skip
         self.job = done.stdout.strip()
         state = ["squeue", "--noheader", "--jobs", self.job, "--format=%T"]
-        wait_for(lambda: slurm(*state).strip() == "RUNNING", 120, "the blocker runs")
+        try:
+            wait_for(lambda: slurm(*state).strip() == "RUNNING", 60, "the blocker runs")
+        except AssertionError:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
