@@ -179,7 +179,10 @@ class SessionSite(Strict):
 class RunsSite(Strict):
     """How notebooks run as batch jobs."""
 
-    root: Annotated[str, Field(pattern=r"^(~/|/)[^\x00-\x1f,:]*$")] = "~/siflab-runs"
+    root: Annotated[str, Field(pattern=r"^(~/|/)[^\x00-\x1f,:]*$")] = Field(
+        "~/siflab-runs",
+        description="where a person's run folders go; below an absolute path each has a folder of the user's name",
+    )
     default_profile: Identifier | None = None
     warning: Seconds = Field(60, description="how long before its time limit a run is told to save (--signal)")
 

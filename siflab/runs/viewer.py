@@ -79,8 +79,9 @@ class Viewer:
         return seen
 
     def runs_root_host(self) -> str:
+        """Below the home; or the user's own folder below one that all users share."""
         root = self.site.runs.root
-        return os.path.normpath(f"{self.home}/{root[2:]}" if root.startswith("~/") else root)
+        return os.path.normpath(f"{self.home}/{root[2:]}" if root.startswith("~/") else f"{root}/{self.user}")
 
     @staticmethod
     def _below_home(path: str, start: str | None, instead: str | None) -> str | None:
