@@ -14,7 +14,7 @@ BUILDING = {"bdist_wheel", "editable_wheel", "install", "develop"}
 
 
 class WithDataFiles(Distribution):
-    """setuptools' editable_wheel asks `has_data()`, which nothing defines: without it `pip install -e .` drops data_files."""
+    """setuptools' editable_wheel asks `has_data()`, which nothing defines: `pip install -e .` would drop data_files."""
 
     def has_data(self) -> bool:
         return self.has_data_files()
@@ -27,8 +27,8 @@ def build_labextension() -> None:
     npm = shutil.which("npm")
     if npm is None:
         sys.exit(
-            "siflab: the JupyterLab extension is not built, and npm (Node.js 20 or later) is not installed. Install it, "
-            "or set SIFLAB_WITHOUT_LABEXTENSION=1 to install only the Python side (enough for a Hub or a login node)."
+            "siflab: the JupyterLab extension is not built, and npm (Node.js 20 or later) is not installed. "
+            "Install it, or set SIFLAB_WITHOUT_LABEXTENSION=1 to install only the Python side (enough for a Hub or a login node)."
         )
     for arguments in (["ci"], ["run", "build:prod"]):
         subprocess.run([npm, *arguments], cwd=SOURCE, check=True)

@@ -12,7 +12,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./~-]*", re.ASCII)
 
 
 def directive(name: str, value: str | int | None = None) -> str:
-    """One line, e.g. ``#SBATCH --chdir="/home/user1/my runs"``. Raises ValueError for a value that no line can carry."""
+    """One line, e.g. ``#SBATCH --chdir="/home/user1/my runs"``. Raises ValueError for what no line can carry."""
     if value is None:
         return f"#SBATCH --{name}"
     return f"#SBATCH --{name}={directive_word(str(value))}"
