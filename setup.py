@@ -28,7 +28,7 @@ def build_labextension() -> None:
     if npm is None:
         sys.exit(
             "siflab: the JupyterLab extension is not built, and npm (Node.js 20 or later) is not installed. "
-            "Install it, or set SIFLAB_WITHOUT_LABEXTENSION=1 to install only the Python side (enough for a Hub or a login node)."
+            "Install it, or set SIFLAB_WITHOUT_LABEXTENSION=1 to install the Python side alone (enough for a Hub)."
         )
     for arguments in (["ci"], ["run", "build:prod"]):
         subprocess.run([npm, *arguments], cwd=SOURCE, check=True)
