@@ -44,6 +44,10 @@ def read_log(viewer: Viewer, run_id: str, attempt: int | None = None, offset: in
             )
         )
     over = attempt is not None and attempt != numbers[-1]
+    if not over and numbers:
+        piece = _piece(_log_file(folder, numbers, attempt, False), offset, limit, False)
+        if piece.next_offset < piece.size and piece.text:
+            return piece  # more follows, so that it does not matter whether the run has ended: Slurm is not asked
     ended = over or _ended(viewer, folder)  # asked before the log is read: what comes in between is in the next piece
     return _piece(_log_file(folder, numbers, attempt, ended), offset, limit, ended)
 

@@ -245,6 +245,7 @@ def test_a_log_of_any_size_comes_in_pieces(viewer, slurm, request_for):
     folder.attempt(1).run_log.write_text(text, "utf-8")
     end(folder)
     slurm.accounted("42", "COMPLETED")
+    slurm.asked.clear()
     offset, parts = 0, []
     while True:
         piece = read_log(viewer, run.id, None, offset)
@@ -254,6 +255,7 @@ def test_a_log_of_any_size_comes_in_pieces(viewer, slurm, request_for):
         if piece.complete:
             break
     assert "".join(parts) == text
+    assert len(parts) > 3 and slurm.count("squeue") == 1, "Slurm is asked at the end, and not before each piece"
 
 
 def test_when_no_attempt_began_the_log_is_what_slurm_said(viewer, slurm, request_for):
