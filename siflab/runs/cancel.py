@@ -8,6 +8,9 @@ from siflab.slurm.commands import scancel
 from siflab.slurm.execute import require_reachable
 from siflab.text import Text
 
+_GONE = ("invalid job id", "already completed", "already completing or completed")
+"""What scancel says of a job that has ended, or is about to."""
+
 
 def cancel(viewer: Viewer, run_id: str) -> Run:
     """scancel, and the run as it is right after it: a running notebook gets some seconds to save what it has. A run
@@ -23,7 +26,7 @@ def cancel(viewer: Viewer, run_id: str) -> Run:
             )
         )
     done = require_reachable(viewer.slurm.run(scancel([run.job_id])))
-    if not done.ok and "already completed" not in done.stderr.lower() and "invalid job id" not in done.stderr.lower():
+    if not done.ok and not any(words in done.stderr.lower() for words in _GONE):
         words = done.stderr.strip().splitlines()[-1][:200] if done.stderr.strip() else f"exit code {done.returncode}"
         raise SlurmRefused(
             Text(f"Slurm did not cancel the job {run.job_id}: {words}", f"Slurm 没有取消作业 {run.job_id}：{words}")
