@@ -36,10 +36,10 @@ class Evidence:
         return self.marks.get(run_id)
 
 
-def ask_queue(viewer: Viewer) -> Evidence:
-    """What squeue says. Never raises: Slurm out of reach is an answer too."""
+def ask_queue(viewer: Viewer, timeout: float | None = None) -> Evidence:
+    """What squeue says, within `timeout` seconds if given. Never raises: Slurm out of reach is an answer too."""
     try:
-        done = require_reachable(viewer.slurm.run(squeue_jobs(user=viewer.user)))
+        done = require_reachable(viewer.slurm.run(squeue_jobs(user=viewer.user), timeout=timeout))
         records = parse_own_squeue(_answer(done))
     except (SlurmUnreachable, Unreadable) as error:
         return Evidence(False, _message(error, "squeue"))

@@ -101,8 +101,11 @@ def sweep(root: Path) -> None:
     for pattern in (f"{MAKING}*", f"{_REMOVED}*"):
         for path in root.glob(pattern):
             with suppress(OSError):
-                if time.time() - path.stat().st_mtime > ABANDONED:
-                    shutil.rmtree(path, ignore_errors=True)
+                if time.time() - path.lstat().st_mtime <= ABANDONED:
+                    continue
+                if path.is_symlink() or not path.is_dir():
+                    path.unlink()
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def write_file(path: Path, data: bytes, mode: int = 0o600, sync: bool = True) -> None:

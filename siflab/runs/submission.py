@@ -5,16 +5,16 @@ the same: its comment is looked for before anything is said.
 """
 
 import shutil
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+from time import monotonic, sleep
 
 from siflab.errors import FieldError, Internal, Invalid, SlurmRefused, SlurmUnreachable
 from siflab.inside import build_archive
 from siflab.runs.evidence import ask_queue
-from siflab.runs.folder import MAKING, RunFolder, find_folder, read_json, sweep, write_file, write_json
+from siflab.runs.folder import ABANDONED, MAKING, RunFolder, find_folder, read_json, sweep, write_file, write_json
 from siflab.runs.listing import get_run
 from siflab.runs.naming import new_id
 from siflab.runs.preparation import Prepared, prepare
@@ -28,7 +28,8 @@ from siflab.text import Text
 
 LATE = 20.0
 """Seconds in which an sbatch whose answer was lost may still make its job appear."""
-_AGAIN = 1.0
+_AGAIN, _PATIENCE = 1.0, 5.0
+"""Seconds between two looks for it, and that one look may take."""
 _SBATCH, _SOON = 5.0, 0.1
 """Seconds that another process may take for its sbatch, and between two looks at it."""
 
@@ -38,7 +39,7 @@ def sbatch_argv(test_only: bool = False) -> list[str]:
     return ["sbatch", "--test-only"] if test_only else ["sbatch", "--parsable"]
 
 
-def submit(viewer: Viewer, request: RunRequest, wait: Callable[[float], None] = time.sleep) -> Run:
+def submit(viewer: Viewer, request: RunRequest, wait: Callable[[float], None] = sleep) -> Run:
     """The run, with its job id.
 
     With a `submit_key` a second call answers with the run of the first, also when both come at the same moment. Raises
@@ -55,9 +56,7 @@ def submit(viewer: Viewer, request: RunRequest, wait: Callable[[float], None] = 
         making = _reserve(root, run_id, wait)
         if making is None:
             return _made_by_another(viewer, root, run_id, wait)
-        created = datetime.now().astimezone()
-        plan = prepared.plan(viewer, run_id, created)
-        folder = _make(viewer, root, making, prepared, plan, created)
+        plan, folder = _make(viewer, root, making, prepared, run_id)
     except OSError as error:
         raise _cannot_write(root, error) from error
     _hand_over(viewer, folder, plan, request, wait)
@@ -65,15 +64,19 @@ def submit(viewer: Viewer, request: RunRequest, wait: Callable[[float], None] = 
 
 
 def _reserve(root: Path, run_id: str, wait: Callable[[float], None]) -> Path | None:
-    """A folder that only we fill; None when another process has just made this run."""
-    making = root / f"{MAKING}{run_id}"
+    """A folder that only we fill; None when another process has just made this run. Raises FileExistsError when what
+    is there neither becomes a run nor can be taken away."""
+    making, waited = root / f"{MAKING}{run_id}", 0.0
     while True:
         try:
             making.mkdir(mode=0o700)
         except FileExistsError:
             if find_folder(root, run_id) is not None:
                 return None
+            if waited > ABANDONED + _SBATCH:
+                raise
             wait(_SOON)
+            waited += _SOON
             sweep(root)
             continue
         if find_folder(root, run_id) is None:
@@ -92,10 +95,11 @@ def _made_by_another(viewer: Viewer, root: Path, run_id: str, wait: Callable[[fl
     return get_run(viewer, run_id)
 
 
-def _make(viewer: Viewer, root: Path, making: Path, prepared: Prepared, plan: RunPlan, created: datetime) -> RunFolder:
-    """All files, then one rename: nobody sees a run folder that is not complete. Raises OSError, and leaves nothing."""
-    beside = RunFolder(making)
+def _make(viewer: Viewer, root: Path, making: Path, prepared: Prepared, run_id: str) -> tuple[RunPlan, RunFolder]:
+    """All files, then one rename: nobody sees a run folder that is not complete. When it raises, nothing is left."""
+    beside, created = RunFolder(making), datetime.now().astimezone()
     try:
+        plan = prepared.plan(viewer, run_id, created)
         write_file(beside.input, prepared.notebook.content)
         write_file(beside.runner, build_archive())
         write_file(beside.script, render_run(plan).encode("utf-8", "surrogateescape"), 0o700)
@@ -106,7 +110,7 @@ def _make(viewer: Viewer, root: Path, making: Path, prepared: Prepared, plan: Ru
     except BaseException:
         shutil.rmtree(making, ignore_errors=True)
         raise
-    return folder
+    return plan, folder
 
 
 def _submission(plan: RunPlan, request: RunRequest, job_id: str | None = None) -> dict[str, object]:
@@ -138,13 +142,12 @@ def _hand_over(
 
 def _find_late(viewer: Viewer, run_id: str, wait: Callable[[float], None]) -> str | None:
     """The job of an sbatch whose answer was lost, looked for by its comment."""
-    waited = 0.0
+    until = monotonic() + LATE
     while True:
-        job_id = ask_queue(viewer).job_of(run_id)
-        if job_id is not None or waited >= LATE:
+        job_id = ask_queue(viewer, _PATIENCE).job_of(run_id)
+        if job_id is not None or monotonic() >= until:
             return job_id
         wait(_AGAIN)
-        waited += _AGAIN
 
 
 def _unanswered(done: Completed, folder: RunFolder) -> SlurmUnreachable:

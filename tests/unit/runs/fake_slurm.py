@@ -27,6 +27,7 @@ class FakeSlurm:
     accounting: dict[str, list[str]] = field(default_factory=dict)
     answers: dict[str, Completed | Callable[..., Completed]] = field(default_factory=dict)
     asked: list[list[str]] = field(default_factory=list)
+    timeouts: list[tuple[list[str], float | None]] = field(default_factory=list)
     scripts: list[str] = field(default_factory=list)
 
     def locate(self, name: str) -> str | None:
@@ -34,6 +35,7 @@ class FakeSlurm:
 
     def run(self, argv, *, stdin=None, cwd=None, timeout=None) -> Completed:
         self.asked.append(list(argv))
+        self.timeouts.append((list(argv), timeout))
         answer = self.answers.get(argv[0])
         if answer is not None:
             return answer(argv, stdin) if callable(answer) else answer

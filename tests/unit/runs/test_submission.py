@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from siflab.errors import Conflict, Internal, Invalid, SlurmRefused, SlurmUnreachable
+from siflab.errors import Conflict, Invalid, SlurmRefused, SlurmUnreachable
 from siflab.runs import RunRequest, cancel, get_run, list_runs, submit
 from siflab.runs.folder import RunFolder
 from tests.unit.runs.fake_slurm import SOCKET, TIMED_OUT, UNREACHABLE, done, failing
@@ -161,10 +161,32 @@ def test_it_is_looked_for_again_before_anything_is_said(viewer, slurm, request_f
     assert len(waits) == 3
 
 
-def test_a_run_of_which_nothing_is_known_is_kept_and_shows_up_later(viewer, slurm, request_for):
+@pytest.fixture
+def clock(monkeypatch):
+    """The seconds that have passed, in a list; they pass only where the test says so."""
+    seconds = [0.0]
+    monkeypatch.setattr("siflab.runs.submission.monotonic", lambda: seconds[0])
+    return seconds
+
+
+@pytest.mark.parametrize(("silent", "looks"), [(0, 21), (5, 4), (60, 1)])
+def test_a_run_of_which_nothing_is_known_is_kept_and_shows_up_later(viewer, slurm, request_for, clock, silent, looks):
+    """`silent` seconds pass while squeue gives no answer: it is the time that counts, not the looks."""
+
+    def wait(seconds):
+        clock[0] += seconds
+
+    def squeue(argv, stdin):
+        clock[0] += silent
+        return TIMED_OUT
+
     slurm.answers["sbatch"] = TIMED_OUT
+    slurm.answers["squeue"] = squeue
     with pytest.raises(SlurmUnreachable) as caught:
-        submit(viewer, request_for(), wait=lambda seconds: None)
+        submit(viewer, request_for(), wait=wait)
+    assert slurm.count("squeue") == looks
+    assert {timeout for argv, timeout in slurm.timeouts if argv[0] == "squeue"} == {5.0}
+    del slurm.answers["squeue"]
     (name,) = made(viewer)
     run_id = RunFolder(Path(name)).id
     assert run_id in caught.value.message.en and run_id in caught.value.message.zh
@@ -214,29 +236,6 @@ def test_the_same_key_at_the_same_moment_is_the_same_run(viewer, slurm, request_
     assert len(answers) == 4 and len(set(answers)) == 1
     assert slurm.count("sbatch") == 1
     assert len(made(viewer)) == 1
-
-
-def test_a_folder_that_a_killed_process_left_half_made_is_taken_over(viewer, request_for):
-    import os
-
-    request = request_for(submit_key="abcdefgh")
-    run = submit(viewer, request)
-    root = Path(viewer.runs_root())
-    RunFolder(Path(run.folder)).remove()
-    half = root / f".making-{run.id}"
-    half.mkdir()
-    (half / "input.ipynb").write_bytes(b"half")
-    os.utime(half, (0, 0))
-    assert submit(viewer, request).id == run.id
-    assert not half.exists()
-
-
-def test_a_disk_that_takes_nothing_is_named(viewer, request_for):
-    Path(viewer.home, "siflab-runs").write_text("a file where the folder should be")
-    with pytest.raises(Internal) as caught:
-        submit(viewer, request_for())
-    assert "siflab-runs" in caught.value.message.en
-    assert "Nothing was submitted" in caught.value.message.en
 
 
 def test_no_run_yet(viewer):
