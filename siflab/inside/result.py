@@ -17,8 +17,8 @@ EXIT_CODES = {"completed": 0, "failed": 1, "dead_kernel": 3, "timeout": 4, "stop
 
 ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _CELL_LINE = re.compile(r"^[ \t]*Cell In\s?\[(\d+)\], line (\d+)", re.M)  # IPython 8.5 and later
-_CELL_HEAD = re.compile(r"^(?:Input In \[(\d+)\], in|<ipython-input-(\d+)-[^>]*> in)", re.M)  # before
-_OLD_SYNTAX = re.compile(r"^[ \t]*(?:Input In \[(\d+)\]|File \"<ipython-input-(\d+)-[^>]*>\"), line (\d+)", re.M)
+_CELL_HEAD = re.compile(r"^(?:Input In \[(\d+)\], in|<ipython-input-(\d+)-[^>\n]*> in)", re.M)  # before
+_OLD_SYNTAX = re.compile(r"^[ \t]*(?:Input In \[(\d+)\]|File \"<ipython-input-(\d+)-[^>\n]*>\"), line (\d+)", re.M)
 _ARROW = re.compile(r"^-+> (\d+)", re.M)
 
 Words = dict[str, str]

@@ -10,8 +10,7 @@ import warnings
 
 _LINE = re.compile(r"^(\s*)(%{1,2}|!{1,2}|\?{1,2}|[,;/](?=[A-Za-z_]))")
 _HELP = re.compile(r"^\s*%{0,2}[\w.*]+\?{1,2}\s*$")
-# Names are apart by a comma at least: with "one or more names, commas optional" a long name is taken apart in 2^n ways.
-_ASSIGNED = re.compile(r"^(\s*[A-Za-z_][\w.]*(?:\s*,\s*[A-Za-z_][\w.]*)*\s*,?\s*=\s*)[%!](?!=).*$")
+_NAME = re.compile(r"[A-Za-z_][\w.]*")
 _PYTHON_CELLS = ("time", "timeit", "capture", "prun", "python", "python3", "pypy", "debug")
 
 
@@ -34,14 +33,26 @@ def plain_python(source: str) -> str | None:
             plain = match[1] + "pass"
         elif _HELP.match(line):
             plain = "pass"
-        elif match := _ASSIGNED.match(line):
-            plain = match[1] + "None"
+        elif (assigned := _assignment(line)) is not None:
+            plain = assigned + "None"
         else:
             lines.append(line)
             continue
         lines.append(plain)
         in_command = line.rstrip().endswith("\\")
     return "\n".join(lines)
+
+
+def _assignment(line: str) -> str | None:
+    """``a, b = `` of a line that assigns what a magic or a shell command gives. Not by one pattern: two repeats side by
+    side take the square of a line's length, or more."""
+    names, is_one, value = line.partition("=")
+    command = value.lstrip()
+    if not is_one or command[:1] not in ("%", "!") or command[1:2] == "=":
+        return None
+    if not all(_NAME.fullmatch(name.strip()) for name in names.rstrip().removesuffix(",").split(",")):
+        return None
+    return line[: len(line) - len(command)]
 
 
 def syntax_tree(source: str) -> ast.Module | None:

@@ -152,3 +152,4 @@ def test_a_file_that_cannot_be_read_is_not_there(tmp_path):
 
 def test_a_traceback_of_blank_lines_takes_no_time():
     assert line_of_error("\n" * 300_000 + "Cell In[1], line 7\n", 1) == 7
+    assert line_of_error("<ipython-input-1-x\n" * 30_000 + ' File "<ipython-input-1-x\n' * 30_000, 1) is None
