@@ -1,7 +1,7 @@
 """How long a person waits: from Start to a usable JupyterLab with its parts, and from Submit to the job id.
 
-``make bench`` runs it on the test instance in Chromium and prints medians. The parts of a start come from what the Hub keeps
-of a session: from the intent to the claim (sbatch, the job's start, the container), and to the server that listens.
+``make bench`` runs it on the test instance in Chromium and prints medians. The parts of a start come from what the Hub
+keeps of a session: from the intent to the claim (sbatch, the start of job and container), and to the listening server.
 """
 
 import argparse
