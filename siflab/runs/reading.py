@@ -11,7 +11,7 @@ from siflab.runs.evidence import Evidence
 from siflab.runs.folder import RunFolder, read_json, write_json
 from siflab.runs.run import Run
 from siflab.runs.source import source_changed
-from siflab.runs.status import Status, Traces, derive
+from siflab.runs.status import Status, Traces, derive, is_earlier
 from siflab.runs.viewer import Viewer
 from siflab.slurm.time import parse_timestamp
 from siflab.text import Text
@@ -53,7 +53,10 @@ class Reading:
         began = read_json(attempt.folder / "job.json")
         if began is None or str(began.get("job_id")) != job_id:
             return Traces(job_id, requested, self.last, began)
-        return Traces(job_id, requested, self.last, began, read_json(attempt.folder / "end.json"), read_result(attempt))
+        ended = read_json(attempt.folder / "end.json")
+        if is_earlier(str(job_id), began, ended, evidence):
+            return Traces(job_id, requested)
+        return Traces(job_id, requested, self.last, began, ended, read_result(attempt))
 
     def run(self, evidence: Evidence, now: datetime) -> Run:
         """The run as it is; a final state is kept, and an attempt without a result is recovered."""
@@ -104,7 +107,7 @@ class Reading:
             found = None
             with suppress(Exception):
                 found = recover(self.folder.path, number)
-        return found if traces.result is None else None
+        return found if traces.number and traces.result is None else None
 
     def _progress(self, status: Status, traces: Traces, recovery: Recovery | None) -> dict[str, Any] | None:
         if not traces.number or status.state in ("pending", "submitting"):

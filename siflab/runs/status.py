@@ -34,8 +34,12 @@ _STATES = {
     "PREEMPTED": "cancelled",
     "REVOKED": "unknown",
 }
-_NO_LOG = (0, 53)
-"""ExitCode of a job whose --output cannot be opened (measured)."""
+_NO_ATTEMPT = (71, 0)
+_BY_CODE = {(0, 53): words.NO_LOG, _NO_ATTEMPT: words.PROBLEMS["no-attempt"]}
+"""By ExitCode, of a job that left no word of its own: its --output cannot be opened (measured), or it could make no
+folder for its attempt."""
+_APART = timedelta(seconds=60)
+"""Between two starts of a job Slurm lets two minutes pass (measured); the clocks of its nodes differ by less."""
 _WARNINGS = (10, 12)  # SIGUSR1, SIGUSR2: the time limit is near
 
 
@@ -103,6 +107,18 @@ def needs_accounting(job_id: str | None, evidence: Evidence) -> bool:
     return job_id is not None and (record is None or record.state.kind == "ended")
 
 
+def is_earlier(job_id: str, began: dict[str, Any], ended: dict[str, Any] | None, evidence: Evidence) -> bool:
+    """The attempt is of a start of the job before its newest: requeued, it has made no folder yet, or could not."""
+    record, rows = evidence.queue.get(job_id), evidence.accounting.get(job_id, [])
+    row = next((row for row in rows if not row.step), None)
+    if row is not None and (row.exit_code, row.signal) == _NO_ATTEMPT and (ended or {}).get("exit_code") != 71:
+        return True
+    known = record if record is not None and record.state.kind != "pending" else row
+    began_at = parse_timestamp(str(began.get("started_at") or ""))
+    start = known.start if known is not None else None
+    return start is not None and began_at is not None and began_at + _APART < start
+
+
 def _without_job(traces: Traces, now: datetime) -> Status:
     if traces.requested_at is not None and now - traces.requested_at > GIVEN_UP:
         return Status("failed", None, words.NEVER_SUBMITTED, ended_at=traces.requested_at, final=False)
@@ -124,7 +140,7 @@ def _in_queue(traces: Traces, record: QueueRecord) -> Status:
 def _facts(row: AccountingRecord, traces: Traces) -> Status:
     exit_code = row.exit_code or (128 + row.signal if row.signal and row.signal < 64 else 0)
     began = row.start if row.nodes else None
-    reason = words.NO_LOG if (row.exit_code, row.signal) == _NO_LOG else None
+    reason = _BY_CODE.get((row.exit_code, row.signal))
     return Status("unknown", row.job_id, reason, row.nodes or None, began, row.end, exit_code=exit_code)
 
 

@@ -9,7 +9,8 @@ from siflab.inside.progress import replace_json
 from siflab.inside.result import write_result
 from siflab.runs.folder import RunFolder
 
-NOW = "2026-12-01T03:11:19+00:00"
+NOW = datetime(2026, 12, 1, 3, 11, 19).astimezone().isoformat()
+"""As in fake_slurm.ENDED, which is in the time of this machine."""
 
 
 def begin(run: str | Path, job_id: str, number: int = 1, cells: int = 3, done: int = 1) -> RunFolder:

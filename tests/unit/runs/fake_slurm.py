@@ -59,10 +59,11 @@ class FakeSlurm:
         *,
         nodes: str = "gpu01",
         steps: tuple[tuple[str, str, str], ...] = (),
+        start: str = STARTED,
         end: str = ENDED,
     ) -> None:
         """Rows of sacct: the job, and `steps` (name, state, exit code)."""
-        start = NEVER_RAN[self.version] if nodes == "None assigned" else STARTED
+        start = NEVER_RAN[self.version] if nodes == "None assigned" else start
         rows = [[job_id, "user1", state, code, "None", nodes, start, end, STARTED, "00:30:00", ""]]
         rows += [
             [f"{job_id}.{name}", "", its, exit_code, "", nodes, start, end, start, "", "87400K"]
