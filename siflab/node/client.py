@@ -15,6 +15,14 @@ from . import protocol
 from .words import Words, language
 
 _NO_BRIDGE, _LOST, _NO_READER = 69, 76, 141
+_WENT_AWAY = Words(
+    "the bridge to Slurm went away; whether the command took effect, squeue on a login node can tell",
+    "与 Slurm 的桥接已中断；命令是否生效，请在登录节点上用 squeue 确认",
+)
+_NO_ANSWER = Words(
+    "ended without an answer of the bridge to Slurm; whether the command took effect, squeue can tell",
+    "未等到与 Slurm 桥接的回应便已结束；命令是否生效，请用 squeue 确认",
+)
 
 
 def main(arguments):
@@ -56,6 +64,7 @@ class Relay(object):
 
     def __init__(self, connection):
         self._connection, self._lock = connection, threading.Lock()
+        self._unheeded = False  # a signal was passed on, and nothing came back since
 
     def run(self, request, script, reads_input):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
@@ -70,17 +79,13 @@ class Relay(object):
         try:
             return self._receive()
         except protocol.Broken:
-            _say(
-                Words(
-                    "the bridge to Slurm went away; whether the command took effect, squeue on a login node can tell",
-                    "与 Slurm 的桥接已中断；命令是否生效，请在登录节点上用 squeue 确认",
-                )
-            )
+            _say(_WENT_AWAY)
             return _LOST
 
     def _receive(self):
         while True:
             kind, payload = protocol.receive(self._connection)
+            self._unheeded = False
             if kind in (protocol.OUTPUT, protocol.ERRORS):
                 try:
                     _write(1 if kind == protocol.OUTPUT else 2, payload)
@@ -105,6 +110,11 @@ class Relay(object):
                 return
 
     def _on_signal(self, number, _frame):
+        if self._unheeded:  # the second one: the bridge, or what it runs, does not answer
+            _say(_NO_ANSWER)
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+        self._unheeded = True
         # by a thread of its own: this one may be in the middle of a frame
         threading.Thread(target=self._send, args=(protocol.SIGNAL, bytes([number])), daemon=True).start()
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import stat
 import tempfile
 
 from .paths import mapped_options, missing_folders
@@ -50,9 +51,11 @@ def _script_file(inside, script, cwd, path_map, folder):
 
 
 def _content(path, size):
+    """The first bytes of a file; None of anything else: a FIFO would be waited for until somebody writes to it."""
     try:
-        with open(path, "rb") as stream:
-            return stream.read(size + 1)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as stream:
+            return stream.read(size + 1) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
     except OSError:
         return None
 

@@ -271,6 +271,14 @@ def test_a_script_that_the_host_has_too_keeps_its_path(session):
     assert seen["script"] == "#!/bin/sh\nanother\n"
 
 
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_the_host_has_there_and_is_no_file_is_not_waited_for(session, make):
+    make(str(session.home / "user1" / "train.sh"))
+    seen, _ = submit(session, "train.sh", script=b"#!/bin/sh\nhostname\n", at=1)
+    assert seen["script"] == "#!/bin/sh\nhostname\n"
+    assert os.path.basename(seen["words"][0]) == "train.sh"
+
+
 def test_the_folder_and_the_paths_in_options_are_the_host_s(session):
     seen, warnings = submit(session, "-o", "/workspace/user1/%j.out", "--wrap", "cat /workspace/user1/x")
     assert seen["cwd"] == seen["env"]["PWD"] == str(session.home / "user1")
