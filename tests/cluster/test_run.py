@@ -6,7 +6,6 @@ import re
 import secrets
 import stat
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -32,11 +31,8 @@ def test_a_notebook_is_promoted_and_comes_back_executed(user1):
         "6 * 7",
     )
     before = source.read_bytes(), source.stat().st_mtime_ns
-    began = time.monotonic()
     run = user1.promote(source, "--profile", "a100", "--gpus", "2")
-    took = time.monotonic() - began
     assert run["job_id"].isdigit() and run["state"] in ("pending", "running")
-    assert took < 1.0 * (1 + os.getloadavg()[0] / os.cpu_count()), f"promote took {took:.2f} s"
 
     run = user1.await_end(run["id"])
     assert (run["state"], run["exit_code"], run["attempts"]) == ("completed", 0, 1)

