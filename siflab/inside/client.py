@@ -115,11 +115,11 @@ class RunClient(NotebookClient):
                 break
             self.add_output("stream", {"name": "stdout", "text": text})
 
-    def add_output(self, kind: str, content: dict[str, Any]) -> None:
+    def add_output(self, kind: str, content: dict[str, Any], logged: bool = True) -> None:
         """An output of the running cell that no message brought."""
         if self.current is not None:
             message = {"header": {"msg_type": kind}, "parent_header": {"msg_id": self._parent}, "content": content}
-            self._record(record_of(message, self.current))
+            self._record(record_of(message, self.current), logged)
 
     def exit_code(self) -> int | None:
         """Of the kernel's process, negative for a signal; None while it lives, or if that cannot be known."""
@@ -165,10 +165,11 @@ class RunClient(NotebookClient):
         if idle and parent == self._parent and self.current is not None:
             raise CellExecutionComplete
 
-    def _record(self, record: Record) -> None:
+    def _record(self, record: Record, logged: bool = True) -> None:
         self.journal.append(record)
         self.outputs_of_cells.apply(record)
-        self.run_log.record(record)
+        if logged:
+            self.run_log.record(record)
 
 
 def send_to_kernel(client: RunClient, comm_id: str, data: dict[str, Any], parent: str | None) -> None:

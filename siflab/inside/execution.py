@@ -160,7 +160,7 @@ class Execution:
         if outcome.status in ("dead_kernel", "timeout") and outcome.error is not None and outcome.message is not None:
             lines = [outcome.message["en"], outcome.message["zh"]]
             error = {"ename": outcome.error.ename, "evalue": outcome.error.evalue, "traceback": lines}
-            self.client.add_output("error", error)
+            self.client.add_output("error", error, logged=False)  # the runner's last words go to the same file
 
     async def _tick(self) -> None:
         synced = time.monotonic()

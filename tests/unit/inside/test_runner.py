@@ -104,8 +104,10 @@ def test_a_notebook_of_everything(make_run):
 @kernel
 def test_a_killed_kernel_is_told_with_its_cell(make_run):
     run = make_run("print(1)", "import os, time\nprint('before')\ntime.sleep(0.1)\nos.kill(os.getpid(), 9)", "print(3)")
-    exit_code, _ = run.start().end()
+    exit_code, printed = run.start().end()
     assert (exit_code, run.result.status, run.result.signal, run.result.error.cell_number) == (3, "dead_kernel", 9, 2)
+    log = run.attempt.run_log.read_text("utf-8") + printed  # a job's are one file
+    assert [log.count(run.result.message[language]) for language in ("en", "zh")] == [1, 1]
     assert run.states() == ["done", "killed", "not run"]
     assert run.text(1) == "before\n" and run.notebook["cells"][1]["outputs"][-1]["ename"] == "DeadKernel"
 
