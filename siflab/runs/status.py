@@ -39,7 +39,8 @@ _BY_CODE = {(0, 53): words.NO_LOG, _NO_ATTEMPT: words.PROBLEMS["no-attempt"]}
 """By ExitCode, of a job that left no word of its own: its --output cannot be opened (measured), or it could make no
 folder for its attempt."""
 _APART = timedelta(seconds=60)
-"""Between two starts of a job Slurm lets two minutes pass (measured); the clocks of its nodes differ by less."""
+"""Slurm lets about two minutes pass before it starts a requeued job again; the clocks of controller and node are taken
+to differ by less than this."""
 _WARNINGS = (10, 12)  # SIGUSR1, SIGUSR2: the time limit is near
 
 
