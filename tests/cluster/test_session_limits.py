@@ -1,6 +1,5 @@
 """The two limits of a start: in the queue, and from the job's start until its server answers."""
 
-
 import pytest
 
 from tests.cluster.hub import USERS, Blocker, Hub, site, why_not
