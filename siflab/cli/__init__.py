@@ -3,6 +3,16 @@
 Exit codes: `siflab.cli.ending.EXIT_CODES`.
 """
 
-from siflab.cli.command import main
+import sys
+from collections.abc import Sequence
 
-__all__ = ["main"]
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit code. The rest is imported here, so that Ctrl-C in that first moment is no traceback either."""
+    try:
+        from siflab.cli.command import main as command
+
+        return command(arguments)
+    except KeyboardInterrupt:
+        sys.stderr.write("\nsiflab: interrupted; nothing was done / 已中断；未执行任何操作\n")
+        return 130

@@ -6,7 +6,7 @@ from siflab.cli.ending import explain
 from siflab.cli.selection import find_id
 from siflab.cli.terminal import in_words, pick, print_json, say
 from siflab.errors import SiflabError
-from siflab.runs import Viewer
+from siflab.runs import Run, Viewer, get_run
 from siflab.runs import cancel as cancel_run
 
 
@@ -16,18 +16,23 @@ def cancel(options: argparse.Namespace) -> int:
     worst, answers = 0, []
     for typed in options.ids:
         try:
-            run = cancel_run(viewer, find_id(viewer, typed))
+            before = get_run(viewer, find_id(viewer, typed))
+            run = before if before.ended else cancel_run(viewer, before.id)
         except SiflabError as error:
             worst = max(worst, explain(error))
             continue
         answers.append(run.as_dict())
         if not options.json:
-            state = in_words(run.state_text)
-            say(
-                pick(f"run {run.id}: {state}", f"运行 {run.id}：{state}")
-                if run.ended
-                else pick(f"run {run.id}: being cancelled", f"运行 {run.id}：正在取消")
-            )
+            say(_said(run, before.ended))
     if options.json:
         print_json({"runs": answers})
     return worst
+
+
+def _said(run: Run, had_ended: bool) -> str:
+    state = in_words(run.state_text)
+    if had_ended:
+        return pick(f"run {run.id}: has ended already ({state})", f"运行 {run.id}：此前已结束（{state}）")
+    if run.ended:
+        return pick(f"run {run.id}: {state}", f"运行 {run.id}：{state}")
+    return pick(f"run {run.id}: being cancelled", f"运行 {run.id}：正在取消")

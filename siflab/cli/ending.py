@@ -8,6 +8,7 @@ import traceback
 from siflab.cli.terminal import in_words, pick, warn
 from siflab.config import SiteError
 from siflab.errors import FieldError, Invalid, NotFound, SiflabError, SlurmRefused, SlurmUnreachable
+from siflab.text import Text
 
 EXIT_CODES: dict[int, tuple[str, str]] = {
     0: ("done; with --wait or --follow: the run completed", "成功；使用 --wait 或 --follow 时表示运行已完成"),
@@ -19,6 +20,7 @@ EXIT_CODES: dict[int, tuple[str, str]] = {
     70: ("something on this machine failed (a disk, a permission, site.yaml)", "本机出错（磁盘、权限或 site.yaml）"),
     130: ("interrupted by Ctrl-C; the run goes on", "被 Ctrl-C 中断；运行继续进行"),
 }
+_GOES_ON = Text("runs go on", "运行继续进行")
 _OPTIONS = {
     "path": "NOTEBOOK",
     "": "",
@@ -68,8 +70,11 @@ def unexpected(error: Exception) -> int:
     return 70
 
 
-def interrupted() -> int:
-    warn(pick("siflab: interrupted; runs go on", "siflab：已中断；运行继续进行"))
+def interrupted(what_now: Text = _GOES_ON) -> int:
+    """Ctrl-C: say what it means for what the person was about."""
+    if sys.stderr.isatty():
+        sys.stderr.write("\n")  # a line of its own, below the status line and the ^C
+    warn(pick(f"siflab: interrupted; {what_now.en}", f"siflab：已中断；{what_now.zh}"))
     return 130
 
 

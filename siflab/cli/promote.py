@@ -3,6 +3,7 @@
 import argparse
 import os
 
+from siflab.cli.ending import interrupted
 from siflab.cli.following import follow_log, wait_for_end
 from siflab.cli.show import describe_end
 from siflab.cli.terminal import harmless, in_words, pick, print_json, say, warn
@@ -16,6 +17,31 @@ _COUNTS = ("nodes", "gpus", "cpus")
 
 
 def promote(options: argparse.Namespace) -> int:
+    """Ctrl-C says whether something was submitted, which is what a person wants to know then."""
+    stage = _Stage()
+    try:
+        return _promote(options, stage)
+    except KeyboardInterrupt:
+        return interrupted(stage.if_interrupted)
+
+
+class _Stage:
+    """What an interruption means at this moment."""
+
+    def __init__(self) -> None:
+        self.if_interrupted = Text("nothing was submitted", "没有提交任何作业")
+
+    def submitting(self) -> None:
+        self.if_interrupted = Text(
+            "it was just being submitted: `siflab runs` shows whether Slurm has it",
+            "当时正在提交：请用 `siflab runs` 查看 Slurm 是否已收到",
+        )
+
+    def submitted(self, run_id: str) -> None:
+        self.if_interrupted = Text(f"run {run_id} goes on", f"运行 {run_id} 继续进行")
+
+
+def _promote(options: argparse.Namespace, stage: _Stage) -> int:
     viewer = Viewer.here()
     request = _request(options, viewer)
     if options.dry_run:
@@ -23,7 +49,9 @@ def promote(options: argparse.Namespace) -> int:
     for finding in preflight(viewer, request):
         if finding.severity != "error":  # an error is what `submit` says itself
             warn(_finding(finding))
+    stage.submitting()
     run = submit(viewer, request)
+    stage.submitted(run.id)
     if options.follow or options.wait:
         warn(_submitted(run.id, run.job_id))
         run = follow_log(viewer, run.id) if options.follow else wait_for_end(viewer, run.id)
@@ -71,7 +99,8 @@ def _dry_run(seen: Preview, as_json: bool) -> int:
     say(seen.script.rstrip("\n"))
     for finding in seen.findings:
         warn(_finding(finding))
-    warn(pick(f"GPU-hours at most: {seen.gpu_hours:g}", f"最多 GPU 小时：{seen.gpu_hours:g}"))
+    if seen.gpu_hours:
+        warn(pick(f"GPU-hours at most: {seen.gpu_hours:g}", f"最多 GPU 小时：{seen.gpu_hours:g}"))
     if seen.slurm_says is not None:
         warn(pick(f"Slurm would not take it: {seen.slurm_says.en}", f"Slurm 不会接受：{seen.slurm_says.zh}"))
     elif seen.estimated_start is not None:

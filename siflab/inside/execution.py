@@ -125,7 +125,7 @@ class Execution:
         if error is None:
             return COMPLETED
         if isinstance(error, NoSuchKernel):
-            return internal("NoSuchKernel", str(error), words(f"Nothing was run: {error}.", f"没有运行:{error}。"))
+            return internal("NoSuchKernel", str(error), words(f"Nothing was run: {error}.", f"没有运行：{error.zh}。"))
         if client is None or self.ready_at is None:
             return self._kernel_did_not_start(error)
         if index is not None and number is not None:
@@ -150,7 +150,7 @@ class Execution:
         said = self.attempt.kernel_log.read()[-4000:]
         return internal("KernelDidNotStart", str(error), words(
             f"The kernel did not start: {error}. What it said is in logs/kernel.log.",
-            f"内核没有启动:{error}。其输出见 logs/kernel.log。"), said)  # fmt: skip
+            f"内核没有启动：{error}。其输出见 logs/kernel.log。"), said)  # fmt: skip
 
     async def _drain(self, outcome: Outcome) -> None:
         """Read what is still under way; say in the cell what became of it, for whoever opens the notebook."""

@@ -17,7 +17,11 @@ PREFIX = "siflab-kernel-"
 
 
 class NoSuchKernel(Exception):
-    """The image has no kernel for the notebook; the message says which it wants and which there are."""
+    """The image has no kernel for the notebook; says which it wants and which there are, `zh` in Chinese."""
+
+    def __init__(self, en: str, zh: str) -> None:
+        super().__init__(en)
+        self.zh = zh
 
 
 def choose_kernel(wanted: str | None, notebook: Notebook, specs: dict[str, dict[str, Any]]) -> str:
@@ -29,7 +33,10 @@ def choose_kernel(wanted: str | None, notebook: Notebook, specs: dict[str, dict[
     if wanted:
         if wanted in specs:
             return wanted
-        raise NoSuchKernel(f"the image has no kernel named {wanted!r}; it has: {_listed(specs)}")
+        raise NoSuchKernel(
+            f"the image has no kernel named {wanted!r}; it has: {_listed(specs)}",
+            f"镜像中没有名为 {wanted!r} 的内核；现有：{_listed(specs)}",
+        )
     kernelspec = notebook["metadata"].get("kernelspec") or {}
     language_info = notebook["metadata"].get("language_info") or {}
     name = kernelspec.get("name")
@@ -42,7 +49,10 @@ def choose_kernel(wanted: str | None, notebook: Notebook, specs: dict[str, dict[
     if same:
         return "python3" if "python3" in same else same[0]
     asked = f"kernel {name!r}" if name else f"language {language!r}"
-    raise NoSuchKernel(f"the notebook asks for {asked}, which the image does not have; it has: {_listed(specs)}")
+    raise NoSuchKernel(
+        f"the notebook asks for {asked}, which the image does not have; it has: {_listed(specs)}",
+        f"notebook 需要 {asked}，镜像中没有；现有：{_listed(specs)}",
+    )
 
 
 def _listed(specs: dict[str, Any]) -> str:

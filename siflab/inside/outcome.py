@@ -39,7 +39,7 @@ def failed(cell: dict[str, Any], index: int, number: int, ename: str, evalue: st
     if ename == "StdinNotImplementedError":
         message = words(
             message["en"] + ". input() and getpass() need a person, and a batch job has none: set the value in a cell.",
-            message["zh"] + "。input() 和 getpass() 需要有人输入,而批处理作业中没有人:请在单元格中直接设定该值。",
+            message["zh"] + "。input() 和 getpass() 需要有人输入，而批处理作业中没有人：请在单元格中直接设定该值。",
         )
     return Outcome("failed", Failure(ename, evalue, index, number, line, traceback), None, message)
 
@@ -48,7 +48,7 @@ def exited(index: int, number: int) -> Outcome:
     """A cell called exit(): whether it meant success nobody can know, and later cells did not run."""
     message = words(
         f"Cell {number} called exit() or quit(), which ends the kernel; what follows did not run. Remove the call.",
-        f"第 {number} 个单元格调用了 exit() 或 quit(),内核因此退出,其后的单元格没有运行。请删除该调用。",
+        f"第 {number} 个单元格调用了 exit() 或 quit(),内核因此退出，其后的单元格没有运行。请删除该调用。",
     )
     return Outcome("failed", Failure("NotebookExit", "exit() ended the kernel", index, number), None, message)
 
@@ -73,12 +73,12 @@ def _hint(killed_by: int | None) -> tuple[str, str]:
     if killed_by == signal.SIGKILL:
         return (
             "Most often the memory that the job asked for did not suffice: ask for more, or use less at a time.",
-            "最常见的原因是作业申请的内存不够:请申请更多内存,或减少一次使用的内存。",
+            "最常见的原因是作业申请的内存不够：请申请更多内存，或减少一次使用的内存。",
         )
     if killed_by in (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGABRT, signal.SIGFPE):
         return (
             "Native code crashed: see the end of the cell's output and logs/kernel.log for where.",
-            "本机代码崩溃:崩溃位置见该单元格输出的末尾和 logs/kernel.log。",
+            "本机代码崩溃：崩溃位置见该单元格输出的末尾和 logs/kernel.log。",
         )
     return ("See logs/kernel.log for what it said.", "内核的输出见 logs/kernel.log。")
 
@@ -89,13 +89,13 @@ def stopped(number: int | None, by: int) -> Outcome:
     where_zh = f"第 {number} 个单元格运行时" if number else "单元格之间"
     if by in (signal.SIGUSR1, signal.SIGUSR2):
         why_en, why_zh = "its time limit is near", "作业即将达到时间限制"
-        todo_en, todo_zh = "ask for more time, or save checkpoints and resume", "请申请更长时间,或保存检查点后续跑"
+        todo_en, todo_zh = "ask for more time, or save checkpoints and resume", "请申请更长时间，或保存检查点后续跑"
     else:
         why_en, why_zh = "it was cancelled or preempted", "作业被取消或被抢占"
-        todo_en, todo_zh = "submit it again if that was not you", "如果不是您取消的,请重新提交"
+        todo_en, todo_zh = "submit it again if that was not you", "如果不是您取消的，请重新提交"
     message = words(
         f"The run was stopped {where_en} by {signal_name(by)}: {why_en}. What was printed is kept; {todo_en}.",
-        f"运行在{where_zh}被 {signal_name(by)} 停止:{why_zh}。已打印的内容都已保留;{todo_zh}。",
+        f"运行在{where_zh}被 {signal_name(by)} 停止：{why_zh}。已打印的内容都已保留；{todo_zh}。",
     )
     return Outcome("stopped", None, by, message)
 
@@ -103,7 +103,7 @@ def stopped(number: int | None, by: int) -> Outcome:
 def timed_out(index: int, number: int, seconds: int) -> Outcome:
     message = words(
         f"Cell {number} ran longer than the {seconds} s that a cell may take; raise cell_timeout, or split the cell.",
-        f"第 {number} 个单元格的运行超过了允许的 {seconds} 秒;请增大 cell_timeout,或拆分该单元格。",
+        f"第 {number} 个单元格的运行超过了允许的 {seconds} 秒；请增大 cell_timeout,或拆分该单元格。",
     )
     return Outcome("timeout", Failure("CellTimeout", f"longer than {seconds} s", index, number), None, message)
 
@@ -119,7 +119,7 @@ def disk_failure(error: OSError, path: str) -> Words:
         return words(
             f"The disk is full, or a quota or size limit is reached ({error.strerror}): {path} could not be saved "
             "whole. Free some space and run it again.",
-            f"磁盘已满,或达到了配额或文件大小限制({error.strerror}):{path} 没能完整保存。请清理空间后重新运行。",
+            f"磁盘已满，或达到了配额或文件大小限制({error.strerror}):{path} 没能完整保存。请清理空间后重新运行。",
         )
     return words(
         f"{path} could not be written ({error.strerror or error}). See that its folder exists and is yours.",

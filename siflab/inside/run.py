@@ -125,7 +125,7 @@ def _execute(attempt: Attempt) -> tuple[Outcome, list[Words]]:
             f"The image's Python ({sys.executable}) cannot import {error.name}: a run needs nbclient and ipykernel "
             "in the image. Choose another image, or ask for them to be installed.",
             f"镜像中的 Python({sys.executable})无法导入 {error.name}:运行需要镜像中装有 nbclient 和 ipykernel。"
-            "请选择其他镜像,或请管理员安装。",
+            "请选择其他镜像，或请管理员安装。",
         )
         return attempt.settle(internal("ImageIncomplete", str(error), message))
     cells = from_dict(attempt.notebook)  # type: ignore[no-untyped-call]
@@ -138,7 +138,7 @@ def _not_begun(folder: AttemptFolder, error: Exception) -> Outcome:
     if isinstance(error, OSError):
         path = Path(str(error.filename or folder.output)).name
         return internal("CannotWrite", str(error), disk_failure(error, path))
-    return internal("BadNotebook", str(error), words(f"Nothing was run: {error}.", f"没有运行:{error}。"))
+    return internal("BadNotebook", str(error), words(f"Nothing was run: {error}.", f"没有运行：{error}。"))
 
 
 def _unexpected(error: Exception) -> Outcome:
@@ -146,7 +146,7 @@ def _unexpected(error: Exception) -> Outcome:
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     message = words(
         f"The runner itself failed: {type(error).__name__}: {error}. Please report it with the job's log.",
-        f"运行器自身出错:{type(error).__name__}: {error}。请附上作业日志报告此问题。",
+        f"运行器自身出错：{type(error).__name__}: {error}。请附上作业日志报告此问题。",
     )
     return internal(type(error).__name__, str(error), message, text)
 

@@ -77,7 +77,7 @@ def replace_file(path: Path, data: bytes, sync: bool = True) -> None:
     left."""
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         try:
             write_all(descriptor, data)
             if sync:

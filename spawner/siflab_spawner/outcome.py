@@ -75,7 +75,7 @@ def in_words(outcome: Outcome) -> Text:
         why = Text(en.format(limit=limit.en, node=node, by=by.en), zh.format(limit=limit.zh, node=node, by=by.zh))
     else:
         why = _failed(outcome)
-    return Text(f"Job {outcome.job_id} ended{when.en}: {why.en}.", f"作业 {outcome.job_id} {when.zh}结束：{why.zh}。")
+    return Text(f"Job {outcome.job_id} ended{when.en}: {why.en}.", f"作业 {outcome.job_id} {when.zh} 结束：{why.zh}。")
 
 
 def _failed(outcome: Outcome) -> Text:

@@ -188,6 +188,9 @@ export class Promotion {
   private _ask(delay: number): void {
     this._stopAsking();
     this._isPreviewing = this.problems.size === 0;
+    if (!this._isPreviewing) {
+      this._preview = null; // figures of other values than those that are shown would mislead
+    }
     this._emit();
     if (this._isPreviewing) {
       this._timer = window.setTimeout(() => void this._askNow(), delay);
