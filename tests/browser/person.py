@@ -94,7 +94,7 @@ class Person:
         """Type a command in a new terminal and wait for its end; what it printed."""
         self.page.goto(f"{self.url}/user/{self.name}/lab?reset")
         self.wait_for_lab()
-        self.page.locator('.jp-LauncherCard[data-category="Other"]', has_text="Terminal").click()
+        self.page.locator(".jp-LauncherCard", has_text=re.compile("^(Terminal|终端)$")).click()
         terminal = self.page.locator(".jp-Terminal:visible")
         expect(terminal.locator(".xterm-screen")).to_be_visible()
         terminal.click()
@@ -103,6 +103,17 @@ class Person:
         shown = pipe.read()
         self.picture("terminal")
         return shown
+
+    def speak_chinese(self) -> None:
+        """As Settings > Language > 中文 does."""
+        self.page.evaluate(
+            """async url => {
+                const token = document.cookie.match(/_xsrf=([^;]+)/)[1];
+                const body = JSON.stringify({ raw: '{"locale": "zh_CN"}' });
+                await fetch(url, { method: 'PUT', body, headers: { 'X-XSRFToken': token, 'Content-Type': 'application/json' } });
+            }""",
+            f"/user/{self.name}/lab/api/settings/@jupyterlab/translation-extension:plugin",
+        )
 
     # Siflab
 

@@ -1,6 +1,7 @@
 """From the login page to the executed notebook, as a person goes it."""
 
 import re
+import shlex
 
 import pytest
 from playwright.sync_api import expect
@@ -9,6 +10,21 @@ from tests.browser.person import RUN_LIMIT
 
 pytestmark = pytest.mark.browser
 RESEARCHER = "t-researcher1"
+FAILING = {
+    "nbformat": 4,
+    "nbformat_minor": 5,
+    "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
+    "cells": [
+        {
+            "id": "a",
+            "cell_type": "code",
+            "metadata": {},
+            "outputs": [],
+            "execution_count": None,
+            "source": "print(11)\n1/0",
+        }
+    ],
+}
 # ipywidgets 8 throws this when a notebook is opened without a kernel, as a result is (it shall take no GPU)
 KERNELLESS_WIDGETS = re.compile(r"null \(reading 'kernel'\)")
 
@@ -97,3 +113,27 @@ def test_the_hub_in_chinese_on_a_phone(person):
     expect(someone.page.locator(".siflab-card").first).to_contain_text("块 A100")
     width = someone.page.evaluate("document.documentElement.scrollWidth")
     assert width <= 390, "nothing is cut off at the side"
+
+
+def test_the_lab_in_chinese_with_a_failing_notebook_and_its_log(person):
+    someone = person("t-researcher2", language="zh-CN")
+    someone.log_in()
+    someone.start("cpu")
+    make = f"import json; json.dump({FAILING!r}, open('fails.ipynb', 'w'))"
+    someone.terminal(f"python3 -c {shlex.quote(make)}")
+    someone.speak_chinese()
+    someone.open_notebook("fails.ipynb")
+    dialog = someone.press_promote()
+    expect(dialog).to_contain_text("资源配置")
+    dialog.locator('[name="profile"]').select_option("cpu")
+    someone.picture("dialog")
+    someone.submit(dialog)
+    someone.show_runs()
+    run = someone.newest_run()
+    expect(run).to_have_attribute("data-siflab-state", "failed", timeout=RUN_LIMIT)
+    expect(run).to_contain_text("ZeroDivisionError")
+    expect(run).to_contain_text("第 2 行")
+    run.locator('[data-siflab-action="log"]').click()
+    expect(someone.page.locator(".siflab-Log-screen")).to_contain_text("11")
+    someone.picture("log")
+    someone.stop()
