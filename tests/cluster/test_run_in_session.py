@@ -91,22 +91,22 @@ class InSession(Person):
 
 
 @pytest.fixture(scope="module")
-def carol():
+def user3():
     person = InSession(USERS[-1], site())
     yield person
     person.leave()
 
 
-def test_promote_in_a_session_is_the_same_as_on_a_login_node(carol):
-    source = carol.notebook("inside 训练.ipynb", "import os\nprint(os.getcwd())")
-    run = carol.promote(carol.seen(source), "--wait")
+def test_promote_in_a_session_is_the_same_as_on_a_login_node(user3):
+    source = user3.notebook("inside 训练.ipynb", "import os\nprint(os.getcwd())")
+    run = user3.promote(user3.seen(source), "--wait")
     assert run["state"] == "completed", run
-    assert run["source"] == carol.seen(source)
-    assert texts(carol.output(run), 0).strip() == carol.seen(carol.folder)
-    (outside,) = [one for one in Person.runs_json(Outside(carol)) if one["id"] == run["id"]]
+    assert run["source"] == user3.seen(source)
+    assert texts(user3.output(run), 0).strip() == user3.seen(user3.folder)
+    (outside,) = [one for one in Person.runs_json(Outside(user3)) if one["id"] == run["id"]]
     assert outside["state"] == "completed"
     assert outside["source"] == str(source), "and on a login node by the host's"
-    assert run["id"] in carol.siflab("runs").stdout
+    assert run["id"] in user3.siflab("runs").stdout
 
 
 class Outside:
@@ -119,44 +119,44 @@ class Outside:
         return Person.siflab(self.person, *arguments)
 
 
-def test_cancel_and_log_over_the_bridge(carol):
-    run = carol.promote(
-        carol.seen(carol.notebook("long.ipynb", "import time\nprint('begun', flush=True)\ntime.sleep(600)"))
+def test_cancel_and_log_over_the_bridge(user3):
+    run = user3.promote(
+        user3.seen(user3.notebook("long.ipynb", "import time\nprint('begun', flush=True)\ntime.sleep(600)"))
     )
-    carol.await_output(run["id"], "begun\n")
-    assert carol.siflab("cancel", run["id"]).returncode == 0
-    assert carol.await_end(run["id"])["state"] == "cancelled"
+    user3.await_output(run["id"], "begun\n")
+    assert user3.siflab("cancel", run["id"]).returncode == 0
+    assert user3.await_end(run["id"])["state"] == "cancelled"
 
 
-def test_a_notebook_that_the_job_cannot_see_is_refused(carol):
-    done = carol.siflab("promote", "/run/siflab/session.json")
+def test_a_notebook_that_the_job_cannot_see_is_refused(user3):
+    done = user3.siflab("promote", "/run/siflab/session.json")
     assert done.returncode == 2
-    source = carol.shared / "private" / "local.ipynb"
-    source.write_bytes(carol.notebook("good.ipynb", "1").read_bytes())
-    os.chown(source, pwd.getpwnam(carol.user).pw_uid, -1)
-    before = carol.made()
-    done = carol.siflab("promote", "/run/siflab/local.ipynb")
+    source = user3.shared / "private" / "local.ipynb"
+    source.write_bytes(user3.notebook("good.ipynb", "1").read_bytes())
+    os.chown(source, pwd.getpwnam(user3.user).pw_uid, -1)
+    before = user3.made()
+    done = user3.siflab("promote", "/run/siflab/local.ipynb")
     assert done.returncode == 2
     assert "NOTEBOOK: the job cannot see the folder /run/siflab" in done.stderr
-    assert carol.made() == before
+    assert user3.made() == before
 
 
-def test_a_kernel_that_the_image_lacks_is_named(carol):
-    source = carol.notebook("kernel.ipynb", "1")
-    done = carol.siflab("promote", carol.seen(source), "--kernel", "julia-1.9")
+def test_a_kernel_that_the_image_lacks_is_named(user3):
+    source = user3.notebook("kernel.ipynb", "1")
+    done = user3.siflab("promote", user3.seen(source), "--kernel", "julia-1.9")
     assert done.returncode == 2
     assert "--kernel: the image has no kernel 'julia-1.9'; choose one of: python3" in done.stderr
 
 
-def test_without_the_bridge_it_is_said(carol):
-    sockets = [path for path in carol.private.iterdir() if path.is_socket()]
+def test_without_the_bridge_it_is_said(user3):
+    sockets = [path for path in user3.private.iterdir() if path.is_socket()]
     for path in sockets:
         path.rename(path.with_suffix(".away"))
-    before = carol.made()
+    before = user3.made()
     try:
-        done = carol.siflab("promote", carol.seen(carol.notebook("bridge.ipynb", "1")))
+        done = user3.siflab("promote", user3.seen(user3.notebook("bridge.ipynb", "1")))
         assert done.returncode == 5, done.stderr
-        assert carol.made() == before
+        assert user3.made() == before
     finally:
         for path in sockets:
             path.with_suffix(".away").rename(path)
