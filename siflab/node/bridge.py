@@ -6,10 +6,10 @@ Slurm's commands, as argument lists. It ends with the shell that started it.
 
 import json
 import os
+import select
 import signal
 import socket
 import struct
-import sys
 import threading
 from collections import namedtuple
 
@@ -38,28 +38,27 @@ class Bridge(object):
         self._turns = threading.BoundedSemaphore(AT_ONCE)
         self._running, self._lock = set(), threading.Lock()
 
-    def serve(self, wanted):
-        """Take requests as long as `wanted()` holds; asked every two seconds."""
+    def serve(self, wanted, wake=None):
+        """Take requests as long as `wanted()` holds, asked every two seconds, and until `wake`, a descriptor, is
+        readable. No signal handler raises here: where a handler strikes, Python may leave out a `finally`."""
         os.chdir(self.folder)  # a socket's path may have 107 bytes at most, and a site's folder may be longer
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(protocol.SOCKET)
         os.chmod(protocol.SOCKET, 0o600)
         listener.listen(128)
-        listener.settimeout(_LOOK)
-        try:
-            while wanted():
-                try:
-                    connection = listener.accept()[0]
-                except socket.timeout:
-                    continue
-                connection.settimeout(None)
+        watched = [listener] if wake is None else [listener, wake]
+        while wanted():
+            ready = select.select(watched, [], [], _LOOK)[0]
+            if wake in ready:
+                break
+            if listener in ready:
+                connection = listener.accept()[0]
                 threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
-        finally:
-            listener.close()
-            with self._lock:  # nothing is started any more
-                for execution in self._running:
-                    execution.signal(signal.SIGTERM)
-                self._running = None
+        listener.close()
+        with self._lock:  # nothing is started any more
+            for execution in self._running:
+                execution.signal(signal.SIGTERM)
+            self._running = None
 
     def _answer(self, connection):
         with connection:
@@ -203,15 +202,24 @@ def _end_with_parent():
         pass
 
 
+def _woken_by_signals():
+    """A descriptor that is readable once a signal has come, whichever thread the kernel gave it to."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer)
+    return reader
+
+
 def main(folder):
     """Serve until the parent ends."""
     for number in (signal.SIGINT, signal.SIGQUIT):  # a shell's "&" left them ignored, and commands would inherit that
         signal.signal(number, signal.SIG_DFL)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    wake = _woken_by_signals()
+    signal.signal(signal.SIGTERM, lambda *_: None)
     parent = os.getppid()
     _end_with_parent()
     os.umask(0o077)
     with open(os.path.join(folder, "bridge.json"), "rb") as stream:
         settings = Settings(**json.loads(stream.read().decode("utf-8")))
-    Bridge(folder, settings, os.environ).serve(lambda: os.getppid() == parent)
+    Bridge(folder, settings, os.environ).serve(lambda: os.getppid() == parent, wake)
     return 0
