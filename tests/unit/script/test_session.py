@@ -85,9 +85,10 @@ here.write_text(json.dumps({
 if os.environ.get("SHIM", "yes") == "yes":
     (private / "claim.json").unlink()
 if os.environ.get("WAIT"):
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(12))
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # one that comes before sigwait is not lost, as with pause
     print("container waits", flush=True)
-    signal.pause()
+    signal.sigwait([signal.SIGTERM])
+    sys.exit(12)
 if os.environ.get("KILL"):
     os.kill(os.getpid(), 9)
 sys.exit(int(os.environ.get("CODE", "0")))
