@@ -91,7 +91,7 @@ def environment(instance: Instance) -> dict[str, str]:
         "SIFLAB_TEST_DEMO_IMAGE": instance.image("pytorch-cpu"),
         "SIFLAB_TEST_NODES": " ".join(node.name for node in settings.nodes),
     }
-    if "stock" in instance.images:
+    if instance.image("stock").exists():
         shown["SIFLAB_TEST_IMAGE"] = instance.image("stock")
     return {name: str(value) for name, value in shown.items()}
 
