@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from siflab.config.session_rules import ExtensionSite, IdleSite
 from siflab.config.values import Mebibytes, Seconds, Strict, Words
 from siflab.text import Text
 
@@ -128,10 +129,19 @@ class MebibytesLimit(Strict):
         return value if isinstance(value, dict) else {"max": value}
 
 
+Names = Literal["any"] | tuple[SlurmName, ...]
+
+
 class Allow(Strict):
-    """Which fields of a profile a person may change, and how far. A field that is not here is fixed."""
+    """Which fields of a profile a person may change, and how far. A field that is not here is fixed. ``any`` are all
+    that Slurm lets the person use."""
 
     image: tuple[Identifier, ...] = ()
+    partition: tuple[SlurmName, ...] = ()
+    gpu_type: tuple[SlurmName, ...] = ()
+    account: Names = ()
+    qos: Names = ()
+    reservation: Names = ()
     gpus: CountRange | None = None
     cpus: CountRange | None = None
     nodes: CountRange | None = None
@@ -174,6 +184,8 @@ class SessionSite(Strict):
         None, description="how long a start may wait in the queue; no limit if left out"
     )
     folder: AbsolutePath = Field("/tmp", description="on the node: where a session's private folder is made")  # noqa: S108
+    extension: ExtensionSite | None = Field(None, description="whether a running session may be lengthened")
+    idle: IdleSite | None = Field(None, description="when an unused session is stopped")
 
 
 class RunsSite(Strict):

@@ -1,12 +1,14 @@
 """From what a person chose to what Slurm is asked for: the one validation of the form, the REST API and the CLI."""
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from siflab.config.models import CountRange, Image, Profile, Site
+from siflab.config.checking import check_amount, check_count, check_image, check_name
+from siflab.config.models import Image, Profile, Site
 from siflab.errors import FieldError, Invalid
+from siflab.slurm.gres import SHARD
 from siflab.slurm.memory import format_memory, parse_memory
 from siflab.slurm.time import format_time, parse_time
 from siflab.text import Text
@@ -25,6 +27,11 @@ class Choice:
     cpus: Any = None
     memory: Any = None
     time: Any = None
+    partition: Any = None
+    gpu_type: Any = None
+    account: Any = None
+    qos: Any = None
+    reservation: Any = None
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,8 @@ class Resources:
         """For sbatch's --gres, e.g. ``gpu:a100:2``; None without GPUs."""
         if not self.gpus:
             return None
+        if self.gpu_type == SHARD:  # parts of a GPU are a generic resource of their own
+            return f"shard:{self.gpus}"
         return f"gpu:{self.gpu_type}:{self.gpus}" if self.gpu_type else f"gpu:{self.gpus}"
 
     def gpu_hours(self) -> float:
@@ -104,22 +113,24 @@ def resolve(site: Site, choice: Choice, purpose: Purpose, groups: Iterable[str] 
     if profile is None:
         raise Invalid([_unknown_profile(choice.profile, profiles)])
     errors: list[FieldError] = []
-    image_id = _image(site, profile, choice.image, errors)
+    image_id = check_image(site, profile, choice.image, errors)
     if purpose == "session" and profile.nodes != 1:
         errors.append(FieldError("nodes", "one-node", Text("a session runs on one node", "会话只能使用一个节点")))
     resources = Resources(
         profile=choice.profile,
         image_id=image_id,
         image=site.images[image_id],
-        partition=profile.partition,
-        account=profile.account,
-        qos=profile.qos,
-        reservation=profile.reservation,
-        nodes=_count("nodes", choice.nodes, profile.nodes, profile.allow.nodes, errors, at_least=1),
-        gpus=_count("gpus", choice.gpus, profile.gpus, profile.allow.gpus, errors, at_least=0),
-        gpu_type=profile.gpu_type,
-        cpus=_count("cpus", choice.cpus, profile.cpus, profile.allow.cpus, errors, at_least=1),
-        memory_mib=_amount(
+        partition=check_name("partition", choice.partition, profile.partition, profile.allow.partition, errors),
+        account=check_name("account", choice.account, profile.account, profile.allow.account, errors),
+        qos=check_name("qos", choice.qos, profile.qos, profile.allow.qos, errors),
+        reservation=check_name(
+            "reservation", choice.reservation, profile.reservation, profile.allow.reservation, errors
+        ),
+        nodes=check_count("nodes", choice.nodes, profile.nodes, profile.allow.nodes, errors, at_least=1),
+        gpus=check_count("gpus", choice.gpus, profile.gpus, profile.allow.gpus, errors, at_least=0),
+        gpu_type=check_name("gpu_type", choice.gpu_type, profile.gpu_type, profile.allow.gpu_type, errors),
+        cpus=check_count("cpus", choice.cpus, profile.cpus, profile.allow.cpus, errors, at_least=1),
+        memory_mib=check_amount(
             "memory",
             choice.memory,
             profile.memory,
@@ -129,7 +140,7 @@ def resolve(site: Site, choice: Choice, purpose: Purpose, groups: Iterable[str] 
             Text("an amount of memory such as 16G", "内存大小，例如 16G"),
             errors,
         ),
-        time_seconds=_amount(
+        time_seconds=check_amount(
             "time",
             choice.time,
             profile.time,
@@ -159,115 +170,3 @@ def _unknown_profile(name: object, profiles: dict[str, Profile]) -> FieldError:
             f"没有可用的资源配置 {str(name)[:64]!r}{hint.zh} 可选：{listed}",
         ),
     )
-
-
-def _image(site: Site, profile: Profile, value: Any, errors: list[FieldError]) -> str:
-    if value in (None, "", profile.image):
-        return profile.image
-    if isinstance(value, str) and value in profile.allow.image:
-        return value
-    listed = ", ".join(dict.fromkeys((profile.image, *profile.allow.image)))
-    code = "image-not-allowed" if isinstance(value, str) and value in site.images else "unknown-image"
-    errors.append(
-        FieldError(
-            "image",
-            code,
-            Text(
-                f"image {str(value)[:64]!r} cannot be chosen with this profile; there are: {listed}",
-                f"此配置不能选择镜像 {str(value)[:64]!r}；可选：{listed}",
-            ),
-        )
-    )
-    return profile.image
-
-
-def _count(
-    field: str, value: Any, preset: int, allowed: CountRange | None, errors: list[FieldError], at_least: int
-) -> int:
-    if value in (None, ""):
-        return preset
-    try:
-        if isinstance(value, bool | float):
-            raise ValueError
-        number = int(str(value).strip())
-    except ValueError:
-        errors.append(
-            FieldError(
-                field,
-                "not-a-number",
-                Text(f"{str(value)[:32]!r} is not a whole number", f"{str(value)[:32]!r} 不是整数"),
-            )
-        )
-        return preset
-    if number == preset:
-        return number
-    if allowed is None:
-        errors.append(
-            FieldError(
-                field,
-                f"{field}-fixed",
-                Text(
-                    f"this profile has {preset}, and it cannot be changed; choose another profile",
-                    f"此配置固定为 {preset}，不能更改；请选择其他配置",
-                ),
-            )
-        )
-    elif number < at_least or not allowed.allows(number):
-        highest = max(allowed.choices) if allowed.choices else allowed.max or 0
-        code = f"too-many-{field}" if number > highest else f"{field}-out-of-range"
-        errors.append(
-            FieldError(
-                field,
-                code,
-                Text(
-                    f"{number} is not possible with this profile; possible: {allowed.in_words()}",
-                    f"此配置不允许 {number}；可选：{allowed.in_words()}",
-                ),
-            )
-        )
-    return number
-
-
-def _amount(
-    field: str,
-    value: Any,
-    preset: int,
-    most: int | None,
-    parse: Callable[[str], int],
-    show: Callable[[int], str],
-    expected: Text,
-    errors: list[FieldError],
-) -> int:
-    if value in (None, ""):
-        return preset
-    try:
-        if isinstance(value, bool):
-            raise ValueError
-        amount = parse(str(value))
-    except ValueError:
-        amount = 0
-    if amount <= 0:
-        errors.append(
-            FieldError(
-                field,
-                f"not-a-{field}",
-                Text(
-                    f"{str(value)[:32]!r} cannot be read; write {expected.en}",
-                    f"无法识别 {str(value)[:32]!r}；请填写{expected.zh}",
-                ),
-            )
-        )
-        return preset
-    limit = preset if most is None else max(most, preset)
-    if amount > limit:
-        errors.append(
-            FieldError(
-                field,
-                f"{field}-over-limit",
-                Text(
-                    f"{show(amount)} is more than this profile allows ({show(limit)}); ask for less",
-                    f"{show(amount)} 超过此配置上限（{show(limit)}）；请减少",
-                ),
-            )
-        )
-    return amount

@@ -7,6 +7,8 @@ Seen between 22.05 and 24.11: ``gpu:a100:4``, ``gpu:a100:4(S:0-1)``, ``gpu:a100:
 import re
 from dataclasses import dataclass
 
+SHARD = "shard"
+"""The generic resource that is a part of a GPU (Slurm's sharding); also its name as a `gpu_type` in site.yaml."""
 _PARENTHESIS = re.compile(r"\([^()]*\)")
 _COUNT = re.compile(r"(\d{1,9})([KMGT]?)", re.ASCII)
 _FACTOR = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}

@@ -7,14 +7,14 @@ wrong with a request, the answer does not say whether such a user exists.
 import json
 from typing import Any
 
-from jupyterhub.apihandlers import APIHandler, default_handlers
-from jupyterhub.app import JupyterHub
-from jupyterhub.utils import safe_log, url_path_join
+from jupyterhub.apihandlers import APIHandler
+from jupyterhub.utils import safe_log
 from tornado import web
 
 from siflab.text import Text
 from siflab_spawner import adoption, claim
 from siflab_spawner.claim_body import read_body
+from siflab_spawner.hub_routes import add_routes
 from siflab_spawner.spawner import SingularitySlurmSpawner, innermost
 
 PATH = "/api/siflab"
@@ -119,13 +119,6 @@ class PortHandler(APIHandler):
 
 
 def register() -> None:
-    """Into JupyterHub's list of handlers, once; batchspawner's route is closed. A Hub that runs (wrapspawner loads
-    the class at the first start) gets them too, before its own."""
+    """Into JupyterHub's list of handlers; batchspawner's route is closed."""
     routes = [(f"{PATH}/{handler.kind}", handler) for handler in (ClaimHandler, ReadyHandler, FailedHandler)]
-    closed = r"/api/batchspawner"
-    kept = [route for route in default_handlers if route[0] != closed and not route[0].startswith(f"{PATH}/")]
-    default_handlers[:] = [*kept, *routes, (closed, PortHandler)]
-    app = JupyterHub.instance() if JupyterHub.initialized() else None
-    if app is not None and getattr(app, "tornado_application", None) is not None:
-        late = [(url_path_join(app.hub_prefix, path), handler) for path, handler in (*routes, (closed, PortHandler))]
-        app.tornado_application.add_handlers(".*", late)
+    add_routes([*routes, ("/api/batchspawner", PortHandler)])

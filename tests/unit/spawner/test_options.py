@@ -11,7 +11,8 @@ FORMS = [
     ({"profile": ["one"], "gpus": ["3"], "_xsrf": ["x"]}, {"profile": "one", "gpus": "3"}),
     ({"profile": ["one"], "one.gpus": ["2"], "gpus": ["4"]}, {"profile": "one", "gpus": "2"}),
     ({"profile": ["one"], "one.time": ["  "], "one.memory": [" 8G "]}, {"profile": "one", "memory": "8G"}),
-    ({"profile": ["one"], "one.partition": ["cpu"]}, {"profile": "one"}),
+    ({"profile": ["one"], "one.partition": ["cpu"]}, {"profile": "one", "partition": "cpu"}),
+    ({"profile": ["one"], "one.cmd": ["sh"]}, {"profile": "one"}),
     ({"profile": ["one"], "req_prologue": ["rm"]}, {"profile": "one", "req_prologue": "rm"}),
     ({}, {}),
 ]
@@ -26,7 +27,7 @@ HOSTILE = [
     (None, ""),
     ([], ""),
     ("profile", ""),
-    ({"partition": "gpu"}, "partition"),
+    ({"nodelist": "gpu01"}, "nodelist"),
     ({"profile": "one", "batch_script": "#!/bin/sh"}, "batch_script"),
     ({"profile": "one", "req_options": "--uid=0"}, "req_options"),
     ({"profile": "one", "cmd": ["sh"]}, "cmd"),
@@ -69,6 +70,9 @@ REFUSED = [
     ({"profile": "one", "time": "0"}, [], "time"),
     ({"profile": "one", "image": "/images/own.sif"}, [], "image"),
     ({"profile": "cpu", "image": "other"}, [], "image"),
+    ({"profile": "one", "partition": "cpu"}, [], "partition"),
+    ({"profile": "one", "qos": "high"}, [], "qos"),
+    ({"profile": "one", "reservation": "a,b"}, [], "reservation"),
     ({"profile": "cpu", "time": "1:00:01"}, [], "time"),
 ]
 
