@@ -2,7 +2,14 @@
 
 from collections.abc import Sequence
 
-from siflab.slurm.records import ACCOUNTING_FIELDS, NODE_FIELDS, OWN_QUEUE_FIELDS, QUEUE_FIELDS, SEPARATOR
+from siflab.slurm.records import (
+    ACCOUNTING_FIELDS,
+    NODE_FIELDS,
+    OUTCOME_FIELDS,
+    OWN_QUEUE_FIELDS,
+    QUEUE_FIELDS,
+    SEPARATOR,
+)
 
 
 def squeue_jobs(ids: Sequence[str] = (), user: str | None = None, everyone: bool = False) -> list[str]:
@@ -27,6 +34,27 @@ def sacct_jobs(ids: Sequence[str], duplicates: bool = False) -> list[str]:
     """sacct for jobs and their steps; `duplicates` also shows the rows before a requeue (``-D``)."""
     argv = ["sacct", "--noheader", "--parsable2", f"--delimiter={SEPARATOR}", "--format", ",".join(ACCOUNTING_FIELDS)]
     return [*argv, *(["--duplicates"] if duplicates else []), "--jobs", ",".join(ids)]
+
+
+def sacct_outcome(job_id: str) -> list[str]:
+    """sacct for what one job and its steps ended of, with the memory that it asked for."""
+    argv = ["sacct", "--noheader", "--parsable2", f"--delimiter={SEPARATOR}", "--format", ",".join(OUTCOME_FIELDS)]
+    return [*argv, "--jobs", job_id]
+
+
+def squeue_comment(job_id: str) -> list[str]:
+    """squeue for one job, with its name and comment; for `parse_own_squeue`."""
+    argv = ["squeue", "--noheader", "--states=all", "--array", "--format", SEPARATOR.join(OWN_QUEUE_FIELDS)]
+    return [*argv, "--jobs", job_id]
+
+
+def scontrol_config() -> list[str]:
+    return ["scontrol", "show", "config"]
+
+
+def sacctmgr_admin_level(user: str) -> list[str]:
+    """sacctmgr for ``None``, ``Operator`` or ``Administrator``; nothing when Slurm has no such user."""
+    return ["sacctmgr", "--noheader", "--parsable2", "show", "user", f"name={user}", "format=AdminLevel"]
 
 
 def sinfo_nodes() -> list[str]:

@@ -6,6 +6,7 @@ they are asked for only where a single user's jobs are looked at: nobody can for
 """
 
 import re
+from collections.abc import Container
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,18 +16,20 @@ from siflab.slurm.states import StateInfo, state_info
 from siflab.slurm.time import parse_limit, parse_timestamp
 
 SEPARATOR = "\x1f"
-QUEUE_FIELDS = ["%A", "%F", "%K", "%u", "%T", "%r", "%B", "%S", "%e", "%V", "%L", "%P", "%l", "%b"]
-OWN_QUEUE_FIELDS = [*QUEUE_FIELDS, "%j", "%k"]
+_COMMON_FIELDS = ["%A", "%F", "%K", "%u", "%T", "%r", "%B", "%S", "%e", "%V", "%L", "%P", "%l", "%b"]
+QUEUE_FIELDS = [*_COMMON_FIELDS, "%U"]
+OWN_QUEUE_FIELDS = [*_COMMON_FIELDS, "%j", "%k"]
 ACCOUNTING_FIELDS = [
     "JobIDRaw", "User", "State", "ExitCode", "Reason", "NodeList", "Start", "End", "Submit", "Timelimit", "MaxRSS",
 ]  # fmt: skip
+OUTCOME_FIELDS = [*ACCOUNTING_FIELDS, "ReqMem", "UID"]
 NODE_FIELDS = ["%N", "%P", "%T", "%C", "%m", "%e", "%G", "%l"]
 
 
 @dataclass(frozen=True)
 class QueueRecord:
     """One job (or array element) as squeue sees it. Times are aware, limits in seconds; `name` and `comment` are known
-    only where one user's jobs were asked for."""
+    only where one user's jobs were asked for, `uid` only where they were not."""
 
     job_id: str
     array_job_id: str
@@ -44,12 +47,14 @@ class QueueRecord:
     gres: tuple[Gres, ...]
     name: str = ""
     comment: str = ""
+    uid: int | None = None
 
 
 @dataclass(frozen=True)
 class AccountingRecord:
     """One row of sacct: a job, or a step of it (`step` is then ``batch``, ``extern``, ``0`` ...). `exit_code`, `signal`
-    are the two halves of ``ExitCode``; `max_rss_mib` is known for steps only."""
+    are the two halves of ``ExitCode``; `max_rss_mib` (a sample every 30 s or so, not the peak) is known for steps only,
+    `memory_mib` (what the job asked for, on one node) and `uid` for jobs of `sacct_outcome` only."""
 
     job_id: str
     step: str
@@ -65,6 +70,8 @@ class AccountingRecord:
     submitted: datetime | None
     time_limit: int | None
     max_rss_mib: int | None
+    memory_mib: int | None = None
+    uid: int | None = None
 
 
 @dataclass(frozen=True)
@@ -88,6 +95,13 @@ class Unreadable(ValueError):
     """The command exited 0 but did not print what was asked for: nothing may be concluded from it."""
 
 
+def _whole(text: str) -> str:
+    """`text`, unless its last line was cut off."""
+    if text and not text.endswith("\n"):
+        raise Unreadable(f"the last line was cut off: {text[-100:]!r}")
+    return text
+
+
 def _rows(text: str, width: int) -> list[list[str]]:
     rows = []
     for line in text.split("\n"):
@@ -100,16 +114,28 @@ def _rows(text: str, width: int) -> list[list[str]]:
     return rows
 
 
-def parse_squeue(text: str) -> list[QueueRecord]:
-    """The records of `squeue_jobs` for ids or everyone. Raises Unreadable."""
-    return [_queue_record(row) for row in _rows(text, len(QUEUE_FIELDS))]
+def parse_squeue(text: str, only: Container[str] | None = None) -> list[QueueRecord]:
+    """The records of `squeue_jobs` for ids or everyone; with `only` those of these job ids. Every line is checked for
+    its form, which is cheap; only what is wanted is read. Raises Unreadable."""
+    width, wanted = len(QUEUE_FIELDS), []
+    for line in _whole(text).split("\n"):
+        if line.count(SEPARATOR) != width - 1:
+            if not line.strip():
+                continue
+            raise Unreadable(f"expected {width} fields, got {line.count(SEPARATOR) + 1}: {line[:200]!r}")
+        job_id = line[: line.index(SEPARATOR)]
+        if only is None or job_id in only:
+            if not (job_id.isascii() and job_id.isdigit()):
+                raise Unreadable(f"not a job id: {line[:200]!r}")
+            wanted.append(line)
+    return [_queue_record(line.split(SEPARATOR)) for line in wanted]
 
 
 def parse_own_squeue(text: str) -> list[QueueRecord]:
     """The records of `squeue_jobs` for one user, with names and comments. Lines that a free text broke are left out;
     raises Unreadable when there are lines but no record among them."""
     width = len(OWN_QUEUE_FIELDS)
-    lines = [line for line in text.split("\n") if line.strip()]
+    lines = [line for line in _whole(text).split("\n") if line.strip()]
     rows = [line.split(SEPARATOR) for line in lines]
     records = [_queue_record(row) for row in rows if len(row) >= width and row[0].isdigit()]
     if lines and not records:
@@ -118,10 +144,9 @@ def parse_own_squeue(text: str) -> list[QueueRecord]:
 
 
 def _queue_record(row: list[str]) -> QueueRecord:
-    job, array, task, user, state, reason, host, start, end, submit, left, partition, limit, gres = row[
-        : len(QUEUE_FIELDS)
-    ]
-    name, comment = (row[len(QUEUE_FIELDS)], row[len(QUEUE_FIELDS) + 1]) if len(row) > len(QUEUE_FIELDS) else ("", "")
+    common, rest = row[: len(_COMMON_FIELDS)], row[len(_COMMON_FIELDS) :]
+    job, array, task, user, state, reason, host, start, end, submit, left, partition, limit, gres = common
+    name, comment, uid = ("", "", rest[0]) if len(rest) == 1 else (rest[0], rest[1], "")
     is_element = task not in ("N/A", "")
     return QueueRecord(
         job_id=job,
@@ -140,35 +165,42 @@ def _queue_record(row: list[str]) -> QueueRecord:
         gres=tuple(parse_gres(gres)),
         name=name,
         comment="" if comment == "(null)" else comment,
+        uid=_uid(uid),
     )
 
 
 def parse_sacct(text: str) -> list[AccountingRecord]:
     """The records of `sacct_jobs`, jobs and steps, in sacct's order. Raises Unreadable."""
-    records = []
-    for row in _rows(text, len(ACCOUNTING_FIELDS)):
-        raw, user, state, code, reason, nodes, start, end, submit, limit, rss = row
-        job, _, step = raw.partition(".")
-        numbers = re.fullmatch(r"(\d+):(\d+)", code)
-        records.append(
-            AccountingRecord(
-                job_id=job,
-                step=step,
-                user=user,
-                state=state_info(state),
-                state_words=state,
-                exit_code=int(numbers[1]) if numbers else 0,
-                signal=int(numbers[2]) if numbers else 0,
-                reason="" if reason == "None" else reason,
-                nodes="" if nodes == "None assigned" else nodes,
-                start=parse_timestamp(start),
-                end=parse_timestamp(end),
-                submitted=parse_timestamp(submit),
-                time_limit=parse_limit(limit),
-                max_rss_mib=_memory_or_none(rss),
-            )
-        )
-    return records
+    return [_accounting_record([*row, "", ""]) for row in _rows(_whole(text), len(ACCOUNTING_FIELDS))]
+
+
+def parse_outcome(text: str) -> list[AccountingRecord]:
+    """The same for `sacct_outcome`. Raises Unreadable."""
+    return [_accounting_record(row) for row in _rows(_whole(text), len(OUTCOME_FIELDS))]
+
+
+def _accounting_record(row: list[str]) -> AccountingRecord:
+    raw, user, state, code, reason, nodes, start, end, submit, limit, rss, memory, uid = row
+    job, _, step = raw.partition(".")
+    numbers = re.fullmatch(r"(\d+):(\d+)", code)
+    return AccountingRecord(
+        job_id=job,
+        step=step,
+        user=user,
+        state=state_info(state),
+        state_words=state,
+        exit_code=int(numbers[1]) if numbers else 0,
+        signal=int(numbers[2]) if numbers else 0,
+        reason="" if reason == "None" else reason,
+        nodes="" if nodes == "None assigned" else nodes,
+        start=parse_timestamp(start),
+        end=parse_timestamp(end),
+        submitted=parse_timestamp(submit),
+        time_limit=parse_limit(limit),
+        max_rss_mib=_memory_or_none(rss),
+        memory_mib=_memory_or_none(memory),
+        uid=_uid(uid),
+    )
 
 
 def parse_sinfo(text: str) -> list[NodeRecord]:
@@ -201,3 +233,7 @@ def _memory_or_none(text: str) -> int | None:
         return parse_memory(text)
     except ValueError:
         return None
+
+
+def _uid(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() else None

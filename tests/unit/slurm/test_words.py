@@ -4,7 +4,7 @@ import pytest
 
 from siflab.slurm.answers import is_unreachable, parse_estimate, parse_job_id, sbatch_error
 from siflab.slurm.reasons import pending_reason
-from siflab.slurm.states import JOB_STATES, state_info
+from siflab.slurm.states import BASE_STATES, FLAGS, JOB_STATES, state_info
 
 CHINESE = range(0x4E00, 0xA000)
 
@@ -13,18 +13,43 @@ def is_chinese(text: str) -> bool:
     return any(ord(letter) in CHINESE for letter in text)
 
 
+STATES = {
+    "pending": "PENDING REQUEUED REQUEUE_FED REQUEUE_HOLD SPECIAL_EXIT RESV_DEL_HOLD EXPEDITING CONFIGURING POWER_UP_NODE",
+    "running": "RUNNING SUSPENDED STOPPED RESIZING SIGNALING",
+    "ending": "COMPLETING STAGE_OUT",
+    "ended": "COMPLETED FAILED CANCELLED TIMEOUT DEADLINE OUT_OF_MEMORY NODE_FAIL BOOT_FAIL PREEMPTED",
+    "unknown": "REVOKED LAUNCH_FAILED RECONFIG_FAIL UPDATE_DB",
+}
+
+
+def test_the_table_has_all_states_and_flags():
+    assert {info.name: info.kind for info in JOB_STATES.values()} == {
+        name: kind for kind, names in STATES.items() for name in names.split()
+    }
+    assert set(BASE_STATES).isdisjoint(FLAGS)
+
+
 @pytest.mark.parametrize(
     ("word", "name", "kind"),
     [
-        ("PENDING", "PENDING", "pending"),
         ("running", "RUNNING", "running"),
         ("CANCELLED by 0", "CANCELLED", "ended"),
         ("CANCELLED+", "CANCELLED", "ended"),
-        ("OUT_OF_MEMORY", "OUT_OF_MEMORY", "ended"),
-        ("COMPLETING", "COMPLETING", "ending"),
-        ("SUSPENDED", "SUSPENDED", "running"),
         ("", "UNKNOWN", "unknown"),
+        (",", ",", "unknown"),
+        ("?", "?", "unknown"),
         ("BRAND_NEW_STATE", "BRAND_NEW_STATE", "unknown"),
+        ("RUNNING,COMPLETING", "COMPLETING", "ending"),
+        ("FAILED,COMPLETING,REQUEUED", "COMPLETING", "ending"),
+        ("FAILED,REQUEUED", "REQUEUED", "pending"),
+        ("PENDING,LAUNCH_FAILED,REQUEUE_HOLD", "REQUEUE_HOLD", "pending"),
+        ("PENDING,LAUNCH_FAILED", "PENDING", "pending"),
+        ("RUNNING,CONFIGURING,POWER_UP_NODE", "CONFIGURING", "pending"),
+        ("RUNNING,SIGNALING", "SIGNALING", "running"),
+        ("RUNNING|RESIZING", "RESIZING", "running"),
+        ("COMPLETED,UPDATE_DB", "COMPLETED", "ended"),
+        ("UPDATE_DB", "UPDATE_DB", "unknown"),
+        ("COMPLETED,BRAND_NEW_FLAG", "COMPLETED,BRAND_NEW_FLAG", "unknown"),
     ],
 )
 def test_states(word, name, kind):

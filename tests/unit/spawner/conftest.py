@@ -60,10 +60,12 @@ def said(stdout="", stderr="", code=0, name="squeue"):
     return Completed((name,), code, stdout, stderr)
 
 
-def row(job, state="RUNNING", user="user1", reason="None", node="gpu01", comment=None, start="2026-12-01T10:00:00"):
+def row(
+    job, state="RUNNING", user="user1", reason="None", node="gpu01", comment=None, start="2026-12-01T10:00:00", uid=1001
+):
     """A line of squeue: with a comment as `squeue --user` prints it, else without."""
     fields = [job, job, "N/A", user, state, reason, node, start, "2026-12-01T12:00:00", "2026-12-01T09:00:00",
               "1:00:00", "gpu", "2:00:00", "gres/gpu:1"]  # fmt: skip
-    fields += [] if comment is None else ["siflab-session", comment]
+    fields += [str(uid)] if comment is None else ["siflab-session", comment]
     assert len(fields) in (len(QUEUE_FIELDS), len(OWN_QUEUE_FIELDS))
     return SEPARATOR.join(fields) + "\n"
