@@ -93,6 +93,9 @@ def environment(instance: Instance) -> dict[str, str]:
     }
     if instance.image("stock").exists():
         shown["SIFLAB_TEST_IMAGE"] = instance.image("stock")
+    if not instance.machine_wide:
+        shown["SIFLAB_TEST_OLDER_IMAGES"] = instance.root / "images"
+        shown["SIFLAB_TEST_OLDER_HUB"] = instance.older_venv / "bin" / "python"
     return {name: str(value) for name, value in shown.items()}
 
 

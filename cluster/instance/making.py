@@ -78,6 +78,9 @@ class Making:
         extras = ("hub", "lab", "test") if self.tests else ("hub",)
         venv.make(self.instance, extras)
 
+    def older_python_environment(self) -> None:
+        venv.make_older(self.instance)
+
     def proxy(self) -> None:
         self.manifest.add("caches", [CACHE])
         hub.install_proxy(self.instance)
@@ -139,6 +142,8 @@ class Making:
             step("images", "Singularity images", "Singularity 镜像", self.images, net),
             step("site", "site.yaml", "site.yaml", self.site_and_command),
         ]
+        if self.tests:
+            steps.append(step("older", "Oldest JupyterHub", "最旧的 JupyterHub", self.older_python_environment, net))
         if with_hub:
             steps.append(step("hub", "JupyterHub", "JupyterHub", self.jupyterhub))
         return steps

@@ -43,6 +43,11 @@ class Instance:
         return self.root / "venv"
 
     @property
+    def older_venv(self) -> Path:
+        """For the tests: the oldest JupyterHub that Siflab supports."""
+        return self.root / "venv-jupyterhub-5.3"
+
+    @property
     def site(self) -> Path:
         return self.root / "site.yaml"
 
@@ -119,7 +124,7 @@ TEST = Instance(
         Member("t-researcher2", ("research",)),
         Member("t-student1", ("cs101",)),
     ),
-    images=("pytorch-cpu", "stock"),
+    images=("pytorch-cpu", "stock", "stock-jupyterhub-4", "stock-jupyterhub-5"),
     machine_wide=False,
 )
 

@@ -13,6 +13,7 @@ from cluster.lab.trouble import run
 DEBIAN_PYTHON = Path("/usr/bin/python3")
 TOOLS = ("pip", "setuptools", "wheel")
 CONSTRAINTS = CHECKOUT / "images" / "constraints.txt"
+OLDEST_JUPYTERHUB = "5.3.0"
 
 
 def requirements(extras: tuple[str, ...]) -> list[str]:
@@ -24,9 +25,9 @@ def requirements(extras: tuple[str, ...]) -> list[str]:
     return [line.strip() for text in texts for line in text.splitlines() if line.strip()]
 
 
-def key(extras: tuple[str, ...]) -> str:
+def key(wanted: list[str]) -> str:
     version = run([DEBIAN_PYTHON, "-c", "import sys; print(sys.version)"]).stdout
-    inputs = "\n".join([version, platform.machine(), *requirements(extras), CONSTRAINTS.read_text()])
+    inputs = "\n".join([version, platform.machine(), *wanted])
     return hashlib.sha256(inputs.encode()).hexdigest()[:16]
 
 
@@ -35,16 +36,31 @@ def is_key(file: Path, wanted: str) -> bool:
 
 
 def make(instance: Instance, extras: tuple[str, ...]) -> None:
-    """All that Siflab needs, but not Siflab itself. A half-made environment has no key, and is made again."""
-    folder, wanted = instance.venv, key(extras)
-    if is_key(folder / "key", wanted):
+    """All that Siflab needs, but not Siflab itself."""
+    fill(instance.venv, requirements(extras), CONSTRAINTS.read_text())
+
+
+def make_older(instance: Instance) -> None:
+    """For the tests: the same for the Hub alone, with the oldest JupyterHub that Siflab supports."""
+    others = [line for line in CONSTRAINTS.read_text().splitlines() if not line.startswith("jupyterhub==")]
+    fill(instance.older_venv, requirements(("hub",)), "\n".join([*others, f"jupyterhub=={OLDEST_JUPYTERHUB}", ""]))
+
+
+def fill(folder: Path, wanted: list[str], constraints: str) -> None:
+    """A virtual environment with these packages. A half-made one has no key, and is made again; into a whole one comes
+    what is missing, since processes may be using it."""
+    current = key([*wanted, constraints])
+    if is_key(folder / "key", current):
         return
-    shutil.rmtree(folder, ignore_errors=True)
-    run([DEBIAN_PYTHON, "-m", "venv", folder])
+    if not (folder / "key").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        run([DEBIAN_PYTHON, "-m", "venv", folder])
+    pinned = folder / "constraints.txt"
+    pinned.write_text(constraints)
     pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     run([*pip, "--upgrade", *TOOLS], timeout=1800)
-    run([*pip, "--constraint", CONSTRAINTS, *requirements(extras)], timeout=1800)
-    (folder / "key").write_text(wanted)
+    run([*pip, "--constraint", pinned, *wanted], timeout=1800)
+    (folder / "key").write_text(current)
 
 
 def install_siflab(instance: Instance) -> tuple[Path, str]:

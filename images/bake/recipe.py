@@ -18,7 +18,8 @@ BUILD = 1  # raised when the way of building changes what comes out
 
 @dataclass(frozen=True)
 class Recipe:
-    """One folder of images/: recipe.toml, requirements.txt; versions are pinned by images/constraints.txt for all."""
+    """One folder of images/: recipe.toml, requirements.txt; versions are pinned by images/constraints.txt for all, but
+    for those that recipe.toml names under [versions]."""
 
     name: str
     title: str
@@ -58,6 +59,12 @@ def names() -> list[str]:
     return sorted(path.parent.name for path in IMAGES.glob("*/recipe.toml"))
 
 
+def pinned(common: str, own: dict[str, str]) -> str:
+    """The common constraints, with a recipe's own versions in their place."""
+    lines = [line for line in common.splitlines() if line.partition("==")[0] not in own]
+    return "\n".join([*lines, *(f"{package}=={version}" for package, version in own.items()), ""])
+
+
 def read(name: str) -> Recipe:
     folder = IMAGES / name
     try:
@@ -75,6 +82,6 @@ def read(name: str) -> Recipe:
         packages=tuple(recipe["packages"]),
         siflab=recipe["siflab"],
         requirements=(folder / "requirements.txt").read_text(),
-        constraints=(IMAGES / "constraints.txt").read_text(),
+        constraints=pinned((IMAGES / "constraints.txt").read_text(), recipe.get("versions", {})),
         overrides=(IMAGES / "overrides.json").read_text(),
     )

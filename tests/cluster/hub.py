@@ -102,8 +102,8 @@ def site(**changes: Any) -> dict[str, Any]:
 class Hub:
     """One Hub and its proxy. `start` again after `kill` is a restart on the same database."""
 
-    def __init__(self, folder: Path, site_data: dict[str, Any], extra_config: str = "") -> None:
-        self.folder, self.site = folder, site_data
+    def __init__(self, folder: Path, site_data: dict[str, Any], extra_config: str = "", python: str = "") -> None:
+        self.folder, self.site, self.python = folder, site_data, python or sys.executable
         self.address = hub_address()
         self.port, self.hub_port, self.api_port = (
             free_port("127.0.0.1"),
@@ -154,7 +154,7 @@ c.JupyterHub.tornado_settings = {{"slow_spawn_timeout": 1}}
             SIFLAB_TEST_SECRET="must-not-leave-the-hub-" + self.token, **environment,
         )  # fmt: skip
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "jupyterhub", "-f", str(self.folder / "jupyterhub_config.py")],
+            [self.python, "-m", "jupyterhub", "-f", str(self.folder / "jupyterhub_config.py")],
             env=env,
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
@@ -282,9 +282,9 @@ def wait_for(condition: Any, timeout: float, what: str, details: Any = None, pau
     raise AssertionError(f"not within {timeout} s: {what}" + (f"\n{details()[-6000:]}" if details else ""))
 
 
-def running_hub(folder: Path, site_data: dict[str, Any] | None = None, extra_config: str = "") -> Any:
-    """For a fixture: a Hub that runs, and is cleared away with its jobs."""
-    hub = Hub(folder, site_data or site(), extra_config)
+def running_hub(folder: Path, site_data: dict[str, Any] | None = None, extra_config: str = "", python: str = "") -> Any:
+    """For a fixture: a Hub that runs, and is cleared away with its jobs. `python` has another JupyterHub."""
+    hub = Hub(folder, site_data or site(), extra_config, python)
     hub.start()
     try:
         yield hub

@@ -11,8 +11,8 @@ from images.bake import layers, recipe, root_folder, sif
 DEMO = recipe.read("pytorch-cpu")
 
 
-def test_both_images_have_recipes_and_pins() -> None:
-    assert recipe.names() == ["pytorch-cpu", "stock"]
+def test_all_images_have_recipes_and_pins() -> None:
+    assert recipe.names() == ["pytorch-cpu", "stock", "stock-jupyterhub-4", "stock-jupyterhub-5"]
     pinned = {line.split("==")[0].lower() for line in DEMO.constraints.splitlines() if "==" in line}
     for name in recipe.names():
         wanted = {line.lower() for line in recipe.read(name).requirements.split()}
@@ -23,6 +23,12 @@ def test_the_stock_image_has_nothing_of_ours() -> None:
     stock = recipe.read("stock")
     assert not stock.siflab
     assert stock.requirements.split() == ["jupyterhub", "jupyterlab", "ipykernel"]
+
+
+def test_a_recipe_may_have_versions_of_its_own() -> None:
+    older = recipe.read("stock-jupyterhub-4").constraints.splitlines()
+    assert [line for line in older if line.startswith("jupyterhub==")] == ["jupyterhub==4.1.6"]
+    assert len(older) == len(recipe.read("stock").constraints.splitlines())
 
 
 def test_an_unknown_image_is_refused() -> None:
