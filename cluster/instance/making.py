@@ -89,7 +89,7 @@ class Making:
         self.built = venv.install_siflab(self.instance)
 
     def images(self) -> None:
-        for name in self.instance.images:
+        for name in (*self.instance.images, *self.instance.other_images):
             self.image(name, self.instance.image(name))
 
     def image(self, name: str, target: Path) -> None:
