@@ -47,6 +47,9 @@ class PartitionSite(Strict):
 class SlurmSite(Strict):
     bin: AbsolutePath | None = Field(None, description="folder of sbatch, squeue ...; found in PATH if left out")
     conf: AbsolutePath | None = Field(None, description="SLURM_CONF for these commands; the cluster's own if left out")
+    cluster: SlurmName | None = Field(
+        None, description="ClusterName to send the commands to (--clusters), where one database serves several clusters"
+    )
     node_address: Literal["NodeAddr", "NodeHostName", "NodeName"] = Field(
         "NodeAddr", description="which of a node's names the Hub and its proxy reach it by"
     )

@@ -36,7 +36,9 @@ class Viewer:
         session = SessionFacts.here()
         user, home = _account()
         if session is None:
-            return cls(site, Slurm(site.slurm.bin, site.slurm.conf), user, os.path.normpath(home))
+            return cls(
+                site, Slurm(site.slurm.bin, site.slurm.conf, cluster=site.slurm.cluster), user, os.path.normpath(home)
+            )
         commands = session.folder / "bin"
         slurm = Slurm(str(commands) if commands.is_dir() else None)
         return cls(site, slurm, user, os.path.normpath(session.home_host or home), session)

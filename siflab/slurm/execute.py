@@ -15,13 +15,16 @@ from pathlib import Path
 
 from siflab.errors import SlurmUnreachable
 from siflab.slurm.answers import is_unconnected, is_unreachable
+from siflab.slurm.bounded import TooMuch, communicate
+from siflab.slurm.clusters import OtherCluster, in_cluster, own_answer
 from siflab.text import Text
 
 _PASSED_ON = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "KRB5CCNAME", "SLURM_CONF", "SIFLAB_DIR")
 _NOT_RUN = (127, 69, 70, 71, 75)
 """No such command; a session's bridge is not there or did not run it (`siflab.node.client`)."""
-_NO_ANSWER = (124, 76, *_NOT_RUN)
-"""Also: ended at its time limit, or the bridge went away meanwhile."""
+_UNUSABLE = 76
+_NO_ANSWER = (124, _UNUSABLE, *_NOT_RUN)
+"""Also: ended at its time limit; the bridge went away meanwhile, too much was printed, or another cluster answered."""
 _PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
 
@@ -73,13 +76,14 @@ class PosixUser:
 class Slurm:
     """Slurm's client commands: in `bin_dir` (PATH if None), with `conf` as SLURM_CONF (the cluster's own if None).
 
-    `timeout` in seconds ends a command that does not answer: MessageTimeout of Slurm is 10 s by default, and a client
-    tries more than once.
+    With `cluster` they are sent to the cluster of that name. `timeout` in seconds ends a command that does not answer:
+    MessageTimeout of Slurm is 10 s by default, and a client tries more than once.
     """
 
     bin_dir: str | None = None
     conf: str | None = None
     timeout: float = 60.0
+    cluster: str | None = None
 
     def environment(self, user: PosixUser | None = None) -> dict[str, str]:
         """What a command gets, and with ``sbatch --export=ALL`` the job: a short list. SLURM_*, SBATCH_*, SRUN_* and
@@ -112,7 +116,7 @@ class Slurm:
             return _not_found(argv)
         try:
             done = subprocess.run(
-                [path, *argv[1:]],
+                [path, *in_cluster(argv, self.cluster)[1:]],
                 input=stdin.encode("utf-8", "surrogateescape") if stdin is not None else None,
                 stdin=subprocess.DEVNULL if stdin is None else None,
                 capture_output=True,
@@ -126,7 +130,7 @@ class Slurm:
             return _timed_out(argv, timeout or self.timeout)
         except OSError as error:
             return Completed(tuple(argv), 127, "", f"{argv[0]}: {error}")
-        return Completed(tuple(argv), done.returncode, _decode(done.stdout), _decode(done.stderr))
+        return self._answer(argv, done.returncode, done.stdout, done.stderr)
 
     async def arun(
         self,
@@ -151,7 +155,7 @@ class Slurm:
         try:
             process = await asyncio.create_subprocess_exec(
                 path,
-                *argv[1:],
+                *in_cluster(argv, self.cluster)[1:],
                 stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
@@ -165,15 +169,25 @@ class Slurm:
             return Completed(tuple(argv), 127, "", f"{argv[0]}: {error}")
         data = stdin.encode("utf-8", "surrogateescape") if stdin is not None else None
         try:
-            out, err = await asyncio.wait_for(process.communicate(data), timeout or self.timeout)
+            out, err = await asyncio.wait_for(communicate(process, data), timeout or self.timeout)
         except asyncio.TimeoutError:
             _end(process)
             await process.wait()
             return _timed_out(argv, timeout or self.timeout)
+        except TooMuch as error:
+            _end(process)
+            await process.wait()
+            return Completed(tuple(argv), _UNUSABLE, "", f"{argv[0]}: {error}")
         except asyncio.CancelledError:
             _end(process)
             raise
-        return Completed(tuple(argv), process.returncode or 0, _decode(out), _decode(err))
+        return self._answer(argv, process.returncode or 0, out, err)
+
+    def _answer(self, argv: Sequence[str], returncode: int, out: bytes, err: bytes) -> Completed:
+        try:
+            return Completed(tuple(argv), returncode, own_answer(argv[0], _decode(out), self.cluster), _decode(err))
+        except OtherCluster as error:
+            return Completed(tuple(argv), _UNUSABLE, "", f"{argv[0]}: {error}")
 
 
 def require_reachable(done: Completed) -> Completed:

@@ -2,10 +2,13 @@
 
 import asyncio
 import stat
+from dataclasses import replace
 
 import pytest
 
 from siflab.errors import SlurmUnreachable
+from siflab.slurm import bounded
+from siflab.slurm.clusters import in_cluster, own_answer
 from siflab.slurm.execute import Slurm, require_reachable
 
 
@@ -62,3 +65,45 @@ def test_a_command_that_is_missing_is_named(tmp_path):
 def test_the_asynchronous_way_gives_the_same(program):
     done = asyncio.run(program("cat; echo out; echo err >&2; exit 2").arun(["squeue", "-x"], stdin="in\n"))
     assert (done.returncode, done.stdout, done.stderr) == (2, "in\nout\n", "err\n")
+
+
+@pytest.mark.parametrize("stream", ["1", "2"])
+def test_a_command_that_prints_without_end_is_ended_and_proves_nothing(program, monkeypatch, stream):
+    monkeypatch.setattr(bounded.communicate, "__defaults__", (2000, 1000))
+    done = asyncio.run(program(f"while echo 0123456789; do :; done >&{stream}").arun(["squeue"]))
+    assert done.returncode == 76 and done.unreachable and not done.not_run
+    assert "printed more than" in done.stderr and done.stdout == ""
+    assert asyncio.run(program("head -c 2000 /dev/zero").arun(["squeue"])).ok
+
+
+def test_standard_input_that_is_not_read_is_no_fault(program):
+    done = asyncio.run(program("exec <&-; echo said").arun(["squeue"], stdin="x" * 2**20))
+    assert (done.returncode, done.stdout) == (0, "said\n")
+
+
+ON_ANOTHER = [
+    ("squeue", "echo 'CLUSTER: lab'; echo row", 0, "row\n"),
+    ("squeue", "echo row; echo 'CLUSTER: other'", 0, "row\nCLUSTER: other\n"),
+    ("squeue", "echo 'CLUSTER: other'; echo row", 76, ""),
+    ("squeue", "echo 'CLUSTER: lab2'", 76, ""),
+    ("squeue", ":", 0, ""),
+]
+
+
+@pytest.mark.parametrize(("command", "lines", "code", "stdout"), ON_ANOTHER)
+@pytest.mark.parametrize("how", ["sync", "async"])
+def test_an_answer_of_another_cluster_proves_nothing(program, command, lines, code, stdout, how):
+    slurm = replace(program(lines), cluster="lab")
+    done = slurm.run([command]) if how == "sync" else asyncio.run(slurm.arun([command]))
+    assert (done.returncode, done.stdout) == (code, stdout)
+    assert done.unreachable == (code != 0)
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+def test_commands_are_sent_to_the_cluster_that_site_yaml_names(program, how):
+    slurm = replace(program('echo "$@"'), cluster="lab")
+    done = slurm.run(["squeue", "-h"]) if how == "sync" else asyncio.run(slurm.arun(["squeue", "-h"]))
+    assert done.stdout == "--clusters=lab -h\n"
+    assert in_cluster(["sacctmgr", "show"], "lab") == ["sacctmgr", "show"]
+    assert in_cluster(["sbatch", "--parsable"], None) == ["sbatch", "--parsable"]
+    assert own_answer("sacct", "CLUSTER: other\n", "lab") == "CLUSTER: other\n", "only squeue and sinfo print the line"
