@@ -33,8 +33,10 @@ class SessionState:
     claimed_at: float = 0.0
     host: str = ""
     port: int = 0
+    tls: bool = False
     ready_at: float = 0.0
     log_path: str = ""
+    extensions: int = 0
     facts: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
