@@ -29,8 +29,7 @@ from siflab_spawner.mark import mark
 if TYPE_CHECKING:
     from siflab_spawner.spawner import SingularitySlurmSpawner
 
-_REMEMBERED = 60.0  # seconds for which an answer about a partition, a QOS or a reservation serves pages
-_NOW = 1.0  # the same for somebody who extends
+_REMEMBERED = 60.0  # seconds for which an answer of Slurm serves pages; who extends gets a new one of all but accounts
 _locks: dict[str, asyncio.Lock] = {}
 _answers: dict[tuple[Slurm, tuple[str, ...]], tuple[float, Completed]] = {}
 
@@ -86,7 +85,7 @@ async def extend(spawner: "SingularitySlurmSpawner", seconds: int, seen_end: dat
     try:
         async with lock:
             job = await _job(spawner, 0)
-            now = await _possible(spawner, rule, job, _NOW)
+            now = await _possible(spawner, rule, job, 0)
             wanted = -(-seconds // 60) * 60
             if seen_end is not None and job.end is not None and job.end >= seen_end + timedelta(seconds=seconds):
                 return now
