@@ -1,7 +1,9 @@
 """The spawn page's form: the profiles of site.yaml as cards, with the fields that each lets a person change."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -11,6 +13,11 @@ from siflab.errors import FieldError
 from siflab.slurm.memory import format_memory
 from siflab.slurm.time import format_time
 from siflab.text import Text
+from siflab_spawner.form_fields import Field, Fields
+from siflab_spawner.form_words import LABELS, in_language
+from siflab_spawner.static_files import static_url
+
+__all__ = ["LABELS", "render_form"]
 
 _ENVIRONMENT = Environment(
     loader=PackageLoader("siflab_spawner", "templates"),
@@ -19,48 +26,22 @@ _ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-
-LABELS: dict[str, Text] = {
-    "profile": Text("Profile", "资源配置"),
-    "image": Text("Image", "镜像"),
-    "gpus": Text("GPUs", "GPU 数"),
-    "cpus": Text("CPUs", "CPU 数"),
-    "memory": Text("Memory", "内存"),
-    "time": Text("Time limit", "时间上限"),
-}
-_WORDS: dict[str, Text] = {
-    **LABELS,
-    "choose": Text("Choose what to start", "选择要启动的资源"),
-    "no_gpu": Text("no GPU", "无 GPU"),
-    "up_to": Text("up to", "最多"),
-    "none": Text(
-        "There is no profile that you may use. Ask your administrator to add you to a group of this site.",
-        "没有您可以使用的资源配置。请联系管理员将您加入相应的用户组。",
-    ),
-}
-
-
-@dataclass(frozen=True)
-class Field:
-    """One field that a profile lets a person change. `choices` are (value, words); without them it is typed in."""
-
-    key: str
-    label: str
-    value: str
-    hint: str = ""
-    choices: tuple[tuple[str, str], ...] = ()
-    number: bool = False
-    error: str = ""
+_ENVIRONMENT.filters["duration"] = format_time
+_ENVIRONMENT.filters["memory"] = lambda mib: f"{mib // 1024}G" if mib >= 1024 else f"{mib}M"
 
 
 @dataclass(frozen=True)
 class Card:
-    """One profile as it is shown."""
+    """One profile as it is shown. `why` is the reason when it cannot be started at all."""
 
     key: str
     title: str
     description: str
     facts: tuple[str, ...]
+    gpu: str
+    partition: str
+    free: str
+    why: str
     fields: tuple[Field, ...]
     chosen: bool
 
@@ -72,22 +53,43 @@ def render_form(
     last: Mapping[str, Any] | None = None,
     errors: Sequence[FieldError] = (),
     notice: Text | None = None,
+    offer: Mapping[str, Any] | None = None,
+    base_url: str = "/hub/",
+    user: str = "",
 ) -> str:
-    """The inside of JupyterHub's spawn form. `last` is the last choice (untrusted: as it was sent), `errors` what was
-    wrong with it, `notice` what is to be said first. Everything is escaped by the template."""
+    """The inside of JupyterHub's spawn form; everything is escaped by the template. `last` is what to show as chosen
+    (untrusted: as it was sent), `errors` what was wrong with it, `notice` what is to be said first, `offer` what Slurm
+    has for this person (the JSON of GET /hub/api/siflab/offer), `base_url` the Hub's own, `user` whose session it is."""
     profiles = usable_profiles(site, "session", groups)
     last = last if isinstance(last, Mapping) else {}
+    words = in_language(language)
+    offered = (offer or {}).get("profiles") or {}
+    possible = [key for key in profiles if offered.get(key, {}).get("possible", True)]
     wanted = last.get("profile")
-    chosen = wanted if isinstance(wanted, str) and wanted in profiles else next(iter(profiles), None)
+    chosen = wanted if isinstance(wanted, str) and wanted in profiles else next(iter(possible), None)
     wrong = {error.field: error.message.to(language) for error in errors}
-    cards = [
-        _card(site, key, profile, language, key == chosen, last if key == wanted else {}, wrong)
-        for key, profile in profiles.items()
-    ]
-    words = {name: text.to(language) for name, text in _WORDS.items()}
-    lang = "zh-CN" if language == "zh" else "en"
+    states = {partition["name"]: partition for partition in (offer or {}).get("partitions") or ()}
+    cards = []
+    for key, profile in profiles.items():
+        mine, its = offered.get(key) or {}, states.get(profile.partition)
+        shown = (last, wrong) if key == chosen else ({}, {})
+        fields = tuple(Fields(site, profile, words, language, *shown, mine).all())
+        cards.append(_card(site, key, profile, words, language, key == chosen, fields, mine, its))
     return _ENVIRONMENT.get_template("spawn_form.html").render(
-        cards=cards, words=words, lang=lang, notice=notice.to(language) if notice else ""
+        cards=cards,
+        words=words,
+        words_json=json.dumps(words, ensure_ascii=False),
+        lang="zh-CN" if language == "zh" else "en",
+        language=language,
+        notice=notice.to(language) if notice else "",
+        other_errors=[message for field, message in wrong.items() if field not in LABELS or field == "profile"],
+        offer=offer,
+        partitions=list((offer or {}).get("partitions") or ()),
+        at=_clock((offer or {}).get("taken_at")),
+        base_url=base_url,
+        user=user,
+        static_url=static_url,
+        gpu_label=gpu_label,
     )
 
 
@@ -95,62 +97,56 @@ def _card(
     site: Site,
     key: str,
     profile: Profile,
+    words: Mapping[str, str],
     language: str,
     chosen: bool,
-    last: Mapping[str, Any],
-    wrong: Mapping[str, str],
+    fields: tuple[Field, ...],
+    offered: Mapping[str, Any],
+    partition: Mapping[str, Any] | None,
 ) -> Card:
-    image = site.images[profile.image].title.to(language)
-    gpus = f"{profile.gpus} x {profile.gpu_type or 'GPU'}" if profile.gpus else _WORDS["no_gpu"].to(language)
-    cpus = f"{profile.cpus} CPU"
-    facts = (image, gpus, cpus, format_memory(profile.memory), format_time(profile.time))
-    shown_errors = wrong if chosen else {}
+    label = gpu_label(profile.gpu_type or "GPU")
+    gpus = f"{profile.gpus} x {label}" if profile.gpus else words["no_gpu"]
+    facts = (
+        site.images[profile.image].title.to(language),
+        gpus,
+        f"{profile.cpus} CPU",
+        format_memory(profile.memory),
+        format_time(profile.time),
+    )
+    why = offered.get("why") if not offered.get("possible", True) else None
     return Card(
         key=key,
         title=profile.title.to(language),
         description=profile.description.to(language),
         facts=facts,
-        fields=tuple(_fields(site, profile, language, last, shown_errors)),
+        gpu=label,
+        partition=profile.partition,
+        free=_free(words, label, offered, partition),
+        why=words["not_possible"].format(why=why[language]) if why else "",
+        fields=fields,
         chosen=chosen,
     )
 
 
-def _fields(
-    site: Site, profile: Profile, language: str, last: Mapping[str, Any], wrong: Mapping[str, str]
-) -> Iterable[Field]:
-    def value(key: str, preset: str) -> str:
-        return str(last[key])[:64] if last.get(key) not in (None, "") else preset
+def _free(words: Mapping[str, str], label: str, offered: Mapping[str, Any], partition: Mapping[str, Any] | None) -> str:
+    """``2 of 8 A100 free now · partition gpu-a100 is up``; empty where nothing is known."""
+    parts = []
+    if offered.get("gpus_total") is not None:
+        numbers = {"free": offered.get("gpus_free") or 0, "total": offered["gpus_total"]}
+        parts.append(words["free_gpus"].format(type=label, **numbers))
+    elif partition is not None:
+        parts.append(words["free_cpus"].format(free=partition["cpus_free"], total=partition["cpus_total"]))
+    if partition is not None:
+        state = words[f"state_{partition['state']}"]
+        parts.append(words["partition_is"].format(name=partition["name"], state=state))
+    return " · ".join(parts)
 
-    def common(key: str) -> dict[str, Any]:
-        return {"key": key, "label": _WORDS[key].to(language), "error": wrong.get(key, "")}
 
-    up_to = _WORDS["up_to"].to(language)
-    if profile.allow.image:
-        ids = dict.fromkeys((profile.image, *profile.allow.image))
-        choices = tuple((image, site.images[image].title.to(language)) for image in ids)
-        yield Field(**common("image"), value=value("image", profile.image), choices=choices)
-    for key, preset, allowed in (
-        ("gpus", profile.gpus, profile.allow.gpus),
-        ("cpus", profile.cpus, profile.allow.cpus),
-    ):
-        if allowed is None:
-            continue
-        if allowed.choices:
-            numbers = tuple((str(number), str(number)) for number in sorted({preset, *allowed.choices}))
-            yield Field(**common(key), value=value(key, str(preset)), choices=numbers)
-        else:
-            least = max(allowed.min, 1 if key == "cpus" else 0)
-            yield Field(
-                **common(key),
-                value=value(key, str(preset)),
-                number=True,
-                hint=f"{min(least, preset)}-{max(allowed.max or 0, preset)}",
-            )
-    if profile.allow.memory:
-        most = format_memory(max(profile.allow.memory.max, profile.memory))
-        preset_memory = format_memory(profile.memory)
-        yield Field(**common("memory"), value=value("memory", preset_memory), hint=f"{up_to} {most}")
-    if profile.allow.time:
-        longest = format_time(max(profile.allow.time.max, profile.time))
-        preset_time = format_time(profile.time)
-        yield Field(**common("time"), value=value("time", preset_time), hint=f"{up_to} {longest}")
+def gpu_label(name: str) -> str:
+    """``a100`` is written ``A100``; names with a separator, such as ``1g.10gb`` and ``nvidia_h100``, stay."""
+    return name.upper() if name.isalnum() and name != "shard" else name
+
+
+def _clock(moment: Any) -> str:
+    """The time of day of an ISO time, empty for none."""
+    return datetime.fromisoformat(moment).astimezone().strftime("%H:%M:%S") if moment else ""
