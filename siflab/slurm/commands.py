@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from siflab.slurm.records import (
     ACCOUNTING_FIELDS,
-    NODE_FIELDS,
     OUTCOME_FIELDS,
     OWN_QUEUE_FIELDS,
     QUEUE_FIELDS,
@@ -57,14 +56,18 @@ def sacctmgr_admin_level(user: str) -> list[str]:
     return ["sacctmgr", "--noheader", "--parsable2", "show", "user", f"name={user}", "format=AdminLevel"]
 
 
-def sinfo_nodes() -> list[str]:
-    """sinfo, one line for each pair of node and partition."""
-    return ["sinfo", "--noheader", "--Node", "--format", SEPARATOR.join(NODE_FIELDS)]
-
-
 def scontrol_nodes() -> list[str]:
     """All nodes with what of their GRES is in use, one line a node (``scontrol -o show node``, with details)."""
     return ["scontrol", "--details", "--oneliner", "show", "node"]
+
+
+def scontrol_partitions() -> list[str]:
+    """All partitions with their limits, also those that are hidden or closed to the asking account."""
+    return ["scontrol", "--all", "--oneliner", "show", "partition"]
+
+
+def scontrol_reservations() -> list[str]:
+    return ["scontrol", "--oneliner", "show", "reservation"]
 
 
 def scontrol_job(job_id: str) -> list[str]:

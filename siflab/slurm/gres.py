@@ -6,12 +6,18 @@ Seen between 22.05 and 24.11: ``gpu:a100:4``, ``gpu:a100:4(S:0-1)``, ``gpu:a100:
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 SHARD = "shard"
 """The generic resource that is a part of a GPU (Slurm's sharding); also its name as a `gpu_type` in site.yaml."""
 _PARENTHESIS = re.compile(r"\([^()]*\)")
+_MIG = re.compile(r"(?:^|[_.-])\d{1,2}g\.\d{1,4}gb|^mig(?![a-z])|[_.-]mig(?:$|[_.-])", re.ASCII | re.IGNORECASE)
+_PER_GPU = re.compile(r"(\d{1,9})/(\d{1,9})", re.ASCII)
 _COUNT = re.compile(r"(\d{1,9})([KMGT]?)", re.ASCII)
 _FACTOR = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
+
+
+GpuKind = Literal["gpu", "mig", "shard"]
 
 
 @dataclass(frozen=True)
@@ -21,6 +27,16 @@ class Gres:
     name: str
     type: str
     count: int
+
+    @property
+    def gpu_kind(self) -> GpuKind | None:
+        """A whole GPU, a MIG slice (to Slurm that is a type, by default named by card and profile: ``a100_1g.5gb``), or
+        a part of a GPU; None for what is no GPU."""
+        if self.name == SHARD:
+            return "shard"
+        if self.name != "gpu":
+            return None
+        return "mig" if _MIG.search(self.type) else "gpu"
 
 
 def parse_gres(text: str) -> list[Gres]:
@@ -45,3 +61,11 @@ def parse_gres(text: str) -> list[Gres]:
 def gpu_count(text: str) -> int:
     """GPUs in one gres field, all types together."""
     return sum(record.count for record in parse_gres(text) if record.name == "gpu")
+
+
+def gpus_in_parts(text: str) -> int:
+    """GPUs of which parts are in use, from GresUsed: ``shard:a100:3(2/4,1/4,0/4)`` are two. Nobody can have them whole."""
+    found = 0
+    for words in re.findall(r"\bshard:[^()]{0,128}\(([^()]*)\)", text):
+        found += sum(int(used) > 0 for used, _ in _PER_GPU.findall(words))
+    return found

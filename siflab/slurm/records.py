@@ -1,4 +1,4 @@
-"""What squeue, sacct and sinfo say, as typed records.
+"""What squeue and sacct say, as typed records.
 
 The text formats are parsed with a separator of our own (the unit separator, 0x1f), since JSON shapes change between
 versions and reasons hold commas. A job's name and comment are free text that its owner chooses, line ends included, so
@@ -23,7 +23,6 @@ ACCOUNTING_FIELDS = [
     "JobIDRaw", "User", "State", "ExitCode", "Reason", "NodeList", "Start", "End", "Submit", "Timelimit", "MaxRSS",
 ]  # fmt: skip
 OUTCOME_FIELDS = [*ACCOUNTING_FIELDS, "ReqMem", "UID"]
-NODE_FIELDS = ["%N", "%P", "%T", "%C", "%m", "%e", "%G", "%l"]
 
 
 @dataclass(frozen=True)
@@ -72,23 +71,6 @@ class AccountingRecord:
     max_rss_mib: int | None
     memory_mib: int | None = None
     uid: int | None = None
-
-
-@dataclass(frozen=True)
-class NodeRecord:
-    """One node in one partition as sinfo sees it (memory in MiB)."""
-
-    name: str
-    partition: str
-    state: str
-    cpus_allocated: int
-    cpus_idle: int
-    cpus_other: int
-    cpus_total: int
-    memory: int
-    free_memory: int | None
-    gres: tuple[Gres, ...]
-    max_time: int | None
 
 
 class Unreadable(ValueError):
@@ -201,31 +183,6 @@ def _accounting_record(row: list[str]) -> AccountingRecord:
         memory_mib=_memory_or_none(memory),
         uid=_uid(uid),
     )
-
-
-def parse_sinfo(text: str) -> list[NodeRecord]:
-    """The records of `sinfo_nodes`: one for each pair of node and partition. Raises Unreadable."""
-    records = []
-    for name, partition, state, cpus, memory, free, gres, limit in _rows(text, len(NODE_FIELDS)):
-        counts = re.fullmatch(r"(\d+)/(\d+)/(\d+)/(\d+)", cpus)
-        if not counts:
-            raise Unreadable(f"not a count of CPUs (allocated/idle/other/total): {cpus!r}")
-        records.append(
-            NodeRecord(
-                name=name,
-                partition=partition.rstrip("*"),
-                state=state.rstrip("*~#!%$@^-+"),
-                cpus_allocated=int(counts[1]),
-                cpus_idle=int(counts[2]),
-                cpus_other=int(counts[3]),
-                cpus_total=int(counts[4]),
-                memory=parse_memory(memory.rstrip("+")),
-                free_memory=_memory_or_none(free),
-                gres=tuple(parse_gres(gres)),
-                max_time=parse_limit(limit),
-            )
-        )
-    return records
 
 
 def _memory_or_none(text: str) -> int | None:

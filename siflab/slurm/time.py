@@ -27,7 +27,7 @@ def parse_time(text: str) -> int:
 
 
 def parse_limit(text: str) -> int | None:
-    """Seconds of a limit as squeue and sinfo print it; None where there is none (``UNLIMITED``, ``N/A``, empty)."""
+    """Seconds of a limit as squeue and scontrol print it; None where there is none (``UNLIMITED``, ``N/A``, empty)."""
     text = text.strip()
     if text.upper() in _UNLIMITED | {"", "N/A", "NOT_SET", "INVALID", "PARTITION_LIMIT", "NONE"}:
         return None

@@ -130,9 +130,9 @@ def test_the_session(contract, viewer, session_viewer, monkeypatch):
 
 
 def test_what_is_free(contract, viewer, slurm):
-    row = ["gpu01", "gpu-a100*", "mixed", "4/28/0/32", "256000", "200000", "gpu:a100:4", "8:00:00"]
-    slurm.answers["sinfo"] = done(["sinfo"], "\x1f".join(row) + "\n")
-    slurm.answers["scontrol"] = done(["scontrol"], "NodeName=gpu01 GresUsed=gpu:a100:1(IDX:0)\n")
+    node = "NodeName=gpu01 CPUTot=32 Gres=gpu:a100:4 GresUsed=gpu:a100:1(IDX:0) State=MIXED Partitions=gpu-a100\n"
+    partition = "PartitionName=gpu-a100 MaxTime=08:00:00 State=UP\n"
+    slurm.answers["scontrol"] = lambda argv, _: done(argv, node if "node" in argv else partition)
     seen = inventory_view(viewer)
     contract.check_schema("Inventory", seen)
     assert seen["partitions"][0]["gpus"] == [{"type": "a100", "total": 4, "used": 1}]

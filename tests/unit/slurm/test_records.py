@@ -13,7 +13,6 @@ from siflab.slurm.records import (
     parse_outcome,
     parse_own_squeue,
     parse_sacct,
-    parse_sinfo,
     parse_squeue,
 )
 from siflab.slurm.states import state_info
@@ -138,17 +137,3 @@ def test_the_outcome_has_the_memory_too():
     ]  # fmt: skip
     job, step = parse_outcome("".join(map(line, rows)))
     assert (job.memory_mib, job.uid, step.memory_mib, step.uid, step.max_rss_mib) == (16384, 1001, None, None, 15625)
-
-
-def test_nodes():
-    text = line(["gpu01", "cpu*", "mixed~", "4/28/0/32", "256000", "N/A", "gpu:a100:4", "1-00:00:00"])
-    (node,) = parse_sinfo(text)
-    assert (node.partition, node.state, node.cpus_idle, node.free_memory, node.max_time) == (
-        "cpu",
-        "mixed",
-        28,
-        None,
-        86400,
-    )
-    with pytest.raises(Unreadable):
-        parse_sinfo(text.replace("4/28/0/32", "many"))
