@@ -202,6 +202,16 @@ class RunsSite(Strict):
     warning: Seconds = Field(60, description="how long before its time limit a run is told to save (--signal)")
 
 
+class EnvironmentsSite(Strict):
+    """Where people's own packages go (see docs/environments.md)."""
+
+    scratch: AbsolutePath | None = Field(
+        None,
+        description="a folder of the host that all jobs see, e.g. /scratch/siflab-environments; each user has a folder "
+        "of their name below it; environments lie in the home if left out",
+    )
+
+
 class Site(Strict):
     """The whole of site.yaml."""
 
@@ -214,6 +224,7 @@ class Site(Strict):
     profiles: dict[Identifier, Profile] = Field(min_length=1)
     session: SessionSite = SessionSite()
     runs: RunsSite = RunsSite()
+    environments: EnvironmentsSite = EnvironmentsSite()
 
     @model_validator(mode="after")
     def _names_exist(self) -> "Site":

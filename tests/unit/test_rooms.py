@@ -19,10 +19,12 @@ MAY_IMPORT = {
     "siflab.container": {"siflab.slurm", "siflab.config"},
     "siflab.script": {"siflab.slurm", "siflab.config", "siflab.container", "siflab.node"},
     "siflab.notebook": {"siflab.slurm", "siflab.config", "siflab.container", "siflab.script"},
+    "siflab.environments": set(),
     "siflab.runs": {
         "siflab.slurm",
         "siflab.config",
         "siflab.container",
+        "siflab.environments",
         "siflab.script",
         "siflab.notebook",
         "siflab.inside",
@@ -33,12 +35,27 @@ MAY_IMPORT = {
         "siflab.slurm",
         "siflab.config",
         "siflab.container",
+        "siflab.environments",
         "siflab.script",
         "siflab.notebook",
         "siflab.runs",
     },
-    "siflab_spawner": {"siflab.slurm", "siflab.config", "siflab.container", "siflab.script", "siflab.node"},
-    "siflab_extension": {"siflab.slurm", "siflab.config", "siflab.container", "siflab.notebook", "siflab.runs"},
+    "siflab_spawner": {
+        "siflab.slurm",
+        "siflab.config",
+        "siflab.container",
+        "siflab.environments",
+        "siflab.script",
+        "siflab.node",
+    },
+    "siflab_extension": {
+        "siflab.slurm",
+        "siflab.config",
+        "siflab.container",
+        "siflab.environments",
+        "siflab.notebook",
+        "siflab.runs",
+    },
 }
 COMMON = {"siflab", "siflab.text", "siflab.errors"}
 SELF_CONTAINED = {"siflab.node", "siflab.inside"}
