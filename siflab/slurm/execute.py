@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from siflab.errors import SlurmUnreachable
 from siflab.slurm.answers import is_unconnected, is_unreachable
@@ -66,10 +67,17 @@ class PosixUser:
 
     @classmethod
     def find(cls, name: str) -> "PosixUser":
-        """From the passwd database; may block on a directory service. Raises KeyError."""
+        """From the passwd database, with the name as that has it: a directory may answer to ``User1`` with ``user1``,
+        and Slurm knows the latter. May block on a directory service. Raises KeyError."""
         entry = pwd.getpwnam(name)
-        groups = tuple(os.getgrouplist(name, entry.pw_gid))
-        return cls(name, entry.pw_uid, entry.pw_gid, groups, entry.pw_dir, entry.pw_shell or "/bin/sh")
+        groups = tuple(os.getgrouplist(entry.pw_name, entry.pw_gid))
+        return cls(entry.pw_name, entry.pw_uid, entry.pw_gid, groups, entry.pw_dir, entry.pw_shell or "/bin/sh")
+
+
+class Through(Protocol):
+    """How a process that is not root has a command run as another user."""
+
+    async def arun(self, argv: Sequence[str], user: PosixUser, stdin: str | None, timeout: float) -> Completed: ...
 
 
 @dataclass(frozen=True)
@@ -77,13 +85,15 @@ class Slurm:
     """Slurm's client commands: in `bin_dir` (PATH if None), with `conf` as SLURM_CONF (the cluster's own if None).
 
     With `cluster` they are sent to the cluster of that name. `timeout` in seconds ends a command that does not answer:
-    MessageTimeout of Slurm is 10 s by default, and a client tries more than once.
+    MessageTimeout of Slurm is 10 s by default, and a client tries more than once. Commands as a user go `through`
+    what is given here, else by uid and gid, which takes root.
     """
 
     bin_dir: str | None = None
     conf: str | None = None
     timeout: float = 60.0
     cluster: str | None = None
+    through: Through | None = None
 
     def environment(self, user: PosixUser | None = None) -> dict[str, str]:
         """What a command gets, and with ``sbatch --export=ALL`` the job: a short list. SLURM_*, SBATCH_*, SRUN_* and
@@ -117,7 +127,7 @@ class Slurm:
         try:
             done = subprocess.run(
                 [path, *in_cluster(argv, self.cluster)[1:]],
-                input=stdin.encode("utf-8", "surrogateescape") if stdin is not None else None,
+                input=_encode(stdin) if stdin is not None else None,
                 stdin=subprocess.DEVNULL if stdin is None else None,
                 capture_output=True,
                 cwd=cwd,
@@ -141,11 +151,14 @@ class Slurm:
         cwd: str | None = None,
         timeout: float | None = None,
     ) -> Completed:
-        """The same without blocking an event loop, and as `user` where one is given (that takes root).
+        """The same without blocking an event loop, and as `user` where one is given.
 
         When the caller is cancelled the command is ended. A command that must not be broken off (sbatch) is to be
         shielded by its caller.
         """
+        if user is not None and self.through is not None:
+            done = await self.through.arun(in_cluster(argv, self.cluster), user, stdin, timeout or self.timeout)
+            return self._answer(argv, done.returncode, _encode(done.stdout), _encode(done.stderr))
         path = self.locate(argv[0])
         if path is None:
             return _not_found(argv)
@@ -167,7 +180,7 @@ class Slurm:
             )
         except OSError as error:
             return Completed(tuple(argv), 127, "", f"{argv[0]}: {error}")
-        data = stdin.encode("utf-8", "surrogateescape") if stdin is not None else None
+        data = _encode(stdin) if stdin is not None else None
         try:
             out, err = await asyncio.wait_for(communicate(process, data), timeout or self.timeout)
         except asyncio.TimeoutError:
@@ -209,6 +222,10 @@ def _end(process: asyncio.subprocess.Process) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _decode(data: bytes) -> str:

@@ -44,7 +44,7 @@ class Launcher:
         self.settings = {"account": CALLER.pw_name, "group": grp.getgrgid(ACCOUNT.pw_gid).gr_name,
                          "min_uid": min(1000, ACCOUNT.pw_uid), "slurm_bin": str(self.bin), "slurm_conf": ""}  # fmt: skip
         self.write_settings()
-        for name in ("sbatch", "scancel", "squeue"):
+        for name in ("sbatch", "scancel", "squeue", "scontrol", "sacct"):
             (self.bin / name).write_text(FAKE.format(folder=self.seen))
             (self.bin / name).chmod(0o755)
         self.behave("exit 0")

@@ -17,7 +17,7 @@ OPTIONS = {"comment": "siflab:here:user1::ab", "job-name": "siflab-session", "ou
            "gres": "gpu:a100:2", "time": "2:00:00", "nodes": "1-2", "no-requeue": True, "mem": "4G"}  # fmt: skip
 SUBMIT = {"command": "submit", "options": OPTIONS, "script": "#!/bin/sh\necho 训练\n"}
 CANCEL = {"command": "cancel", "jobs": ["12", "13"], "signal": None, "flags": []}
-QUEUE = {"command": "queue", "fields": ["%A", "%.18i"], "jobs": [], "clusters": None}
+QUEUE = {"command": "queue", "tool": "squeue", "fields": ["%A", "%.18i"], "jobs": [], "clusters": None}
 PREPARE = {"command": "prepare", "image": "/no/image.sif", "sources": ["/", "/no/such"], "keep_days": 30}
 TAIL = {"command": "log-tail", "path": ACCOUNT.pw_dir.rstrip("/") + "/x.log", "limit": 100}
 needs_root = pytest.mark.skipif(not IS_ROOT, reason="takes root: another account is needed")
@@ -32,8 +32,10 @@ COMMANDS = [
     ({**CANCEL, "signal": "USR1", "flags": ["batch"]}, ["scancel", "--signal=USR1", "--batch", "12", "13"]),
     (QUEUE, ["squeue", "--noheader", "--states=all", "--array", "--format=%A\x1f%.18i", f"--user={ACCOUNT.pw_uid}"]),
     ({**QUEUE, "jobs": ["5", "6"], "clusters": "all"},
-     ["squeue", "--noheader", "--states=all", "--array", "--format=%A\x1f%.18i", f"--user={ACCOUNT.pw_uid}",
-      "--jobs=5,6", "--clusters=all"]),
+     ["squeue", "--clusters=all", "--noheader", "--states=all", "--array", "--format=%A\x1f%.18i", "--jobs=5,6"]),
+    ({**QUEUE, "tool": "scontrol", "fields": [], "jobs": ["5"]}, ["scontrol", "--oneliner", "show", "job", "5"]),
+    ({**QUEUE, "tool": "sacct", "fields": ["JobIDRaw", "State"], "jobs": ["5"]},
+     ["sacct", "--noheader", "--parsable2", "--delimiter=\x1f", "--format=JobIDRaw,State", "--jobs=5"]),
 ]  # fmt: skip
 
 
@@ -91,6 +93,8 @@ REFUSED = [
     changed(CANCEL, jobs=["1;a", "2;b"]), changed(CANCEL, jobs=["1;-a b"]), changed(CANCEL, jobs=["1"] * 1001), changed(CANCEL, jobs=["1" * 11]),
     changed(CANCEL, signal="9 -u root"), changed(CANCEL, signal=9), changed(CANCEL, flags=["user"]), changed(CANCEL, flags="batch"),
     changed(QUEUE, fields=["%A --user=root"]), changed(QUEUE, fields="%A"), changed(QUEUE, fields=["%A"] * 61), changed(QUEUE, jobs=["1,2"]),
+    changed(QUEUE, tool="scontrol"), changed(QUEUE, tool="scontrol", fields=[], jobs=["1", "2"]), changed(QUEUE, tool="sacct"),
+    changed(QUEUE, tool="scontrol", fields=[], jobs=["update"]), changed(QUEUE, tool="sbatch"), changed(QUEUE, tool=None),
     changed(QUEUE, clusters="a b"), changed(QUEUE, clusters=["all"]), changed(QUEUE, user=["root"]),
     changed(PREPARE, image="relative"), changed(PREPARE, image="/a\0b"), changed(PREPARE, sources="/"), changed(PREPARE, sources=["x"]),
     changed(PREPARE, sources=["/"] * 101), changed(PREPARE, keep_days=0), changed(PREPARE, keep_days=True), changed(PREPARE, keep_days="1"),
