@@ -1,0 +1,164 @@
+"""The cluster of these measurements, Slurm's commands as they are counted, and the two Hubs."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cluster.instance.names import CHECKOUT, STATE, TEST
+from cluster.lab import whole
+from cluster.lab.settings import Member, Node, Settings
+
+ROOT = STATE / "bench"
+COMMANDS = ("sbatch", "squeue", "scancel", "sacct", "scontrol", "sinfo", "sacctmgr")
+USERS = tuple(f"b-user{number}" for number in range(1, 5))
+PYTHON = "/opt/jupyter/bin/python3"
+IMAGE = TEST.image("stock")
+LIGHT = f"{ROOT}/light_server.py"
+BATCHSPAWNER = ROOT / "batchspawner"
+
+
+def settings() -> Settings:
+    """As many claimed processors as 250 sessions of one need."""
+    return Settings(
+        root=ROOT / "slurm",
+        name="bench",
+        port_base=27500,
+        network=44,
+        nodes=tuple(Node(f"b{number:02}", 64, 256000, None, 0) for number in range(1, 5)),
+        members=tuple(Member(name, ("research",)) for name in USERS),
+    )
+
+
+@contextmanager
+def cluster() -> Iterator[Settings]:
+    """Up meanwhile. The environment of this process speaks to it, and so do the Hubs of tests.cluster.hub."""
+    ROOT.mkdir(parents=True, exist_ok=True)
+    ROOT.chmod(0o755)
+    shutil.copyfile(Path(__file__).with_name("light_server.py"), LIGHT)
+    wanted = settings()
+    with whole.alone(wanted.root):
+        whole.up(wanted, lambda _: None)
+    wanted = kept(wanted)
+    if not BATCHSPAWNER.exists():
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", BATCHSPAWNER]
+        subprocess.run([*pip, "batchspawner==1.3.0"], check=True)
+        subprocess.run(["chmod", "-R", "a+rX", BATCHSPAWNER], check=True)
+    os.environ.update(
+        SLURM_CONF=str(wanted.conf),
+        SIFLAB_TEST_HUB_ADDRESS=wanted.head_address,
+        SIFLAB_TEST_IMAGE=str(IMAGE),
+        SIFLAB_TEST_PYTHON=PYTHON,
+        SIFLAB_TEST_USERS=" ".join(USERS),
+        SIFLAB_TEST_BINDS=f"/home:/workspace {ROOT}:{ROOT}:ro",
+        SIFLAB_TEST_CHP=str(TEST.root / "configurable-http-proxy"),
+    )
+    try:
+        yield wanted
+    finally:
+        with whole.alone(wanted.root):
+            whole.down(wanted)
+
+
+def kept(wanted: Settings) -> Settings:
+    from cluster.lab.settings import kept_settings
+
+    return kept_settings(wanted.root) or wanted
+
+
+class Counted:
+    """A folder with Slurm's commands, each of which writes down that it ran."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.file = folder, folder / "count"
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o755)
+        for name in COMMANDS:
+            program = folder / name
+            program.write_text(f'#!/bin/sh\necho {name} >> {self.file}\nexec {shutil.which(name)} "$@"\n')
+            program.chmod(0o755)
+        self.reset()
+
+    def reset(self) -> None:
+        self.file.write_text("")
+        self.file.chmod(0o666)
+
+    def counts(self) -> Counter[str]:
+        return Counter(self.file.read_text().split())
+
+
+def rpcs() -> int:
+    """How many questions slurmctld was asked since its start, as `sdiag` counts them."""
+    shown = subprocess.run(["sdiag"], capture_output=True, text=True, check=True).stdout
+    lines = shown.partition("Remote Procedure Call statistics by message type")[2].partition("Remote Procedure")[0]
+    return sum(int(line.split("count:")[1].split()[0]) for line in lines.splitlines() if "count:" in line)
+
+
+def site(bin_folder: Path | None = None, cpus: int = 1, memory: str = "1G") -> dict[str, object]:
+    """site.yaml: one profile."""
+    from tests.cluster import hub
+
+    data = hub.site()
+    profile = {"image": "stock", "partition": "cpu", "cpus": cpus, "memory": memory, "time": "0:30:00", "title": "CPU"}
+    data["profiles"] = {"cpu": profile}
+    if bin_folder is not None:
+        data["slurm"]["bin"] = str(bin_folder)
+    return data
+
+
+def light() -> str:
+    """Configuration of our Hub: the light server in the place of Jupyter."""
+    return f"""
+c.SingularitySlurmSpawner.cmd = ["{PYTHON}", "{LIGHT}"]
+c.SingularitySlurmSpawner.args = []
+c.JupyterHub.named_server_limit_per_user = 0
+c.JupyterHub.log_level = 20
+"""
+
+
+def batchspawner_config(bin_folder: Path, server: str = "/opt/jupyter/bin/jupyterhub-singleuser") -> str:
+    """Configuration of a Hub with batchspawner itself, for the same image and the same resources. A node's name becomes
+    its address, which batchspawner does not ask Slurm for."""
+    prefix = "runuser -u {username} -- "
+    return f"""
+import batchspawner
+c.JupyterHub.spawner_class = "batchspawner.SlurmSpawner"
+c.JupyterHub.named_server_limit_per_user = 0
+c.JupyterHub.log_level = 20
+c.Spawner.cmd = ["{server}"]
+c.Spawner.http_timeout = 120
+c.Spawner.start_timeout = 600
+c.Spawner.env_keep = ["PATH", "LANG", "SLURM_CONF"]
+c.BatchSpawnerBase.exec_prefix = ""
+c.BatchSpawnerBase.batchspawner_singleuser_cmd = "env PYTHONPATH={BATCHSPAWNER} {PYTHON} -m batchspawner.singleuser"
+c.SlurmSpawner.batch_submit_cmd = "{prefix}{bin_folder}/sbatch --parsable"
+c.SlurmSpawner.batch_query_cmd = "{prefix}{bin_folder}/squeue -h -j {{job_id}} -o '%T %B'"
+c.SlurmSpawner.batch_cancel_cmd = "{prefix}{bin_folder}/scancel {{job_id}}"
+c.SlurmSpawner.state_exechost_re = r"\\s+b0(\\d)$"
+c.SlurmSpawner.state_exechost_exp = r"{kept(settings()).prefix}.1\\1"
+c.SlurmSpawner.batch_script = '''#!/bin/bash
+#SBATCH --partition=cpu
+#SBATCH --cpus-per-task=1
+#SBATCH --mem=1G
+#SBATCH --time=30
+#SBATCH --chdir={{{{homedir}}}}
+#SBATCH --output={{{{homedir}}}}/batchspawner-%j.log
+#SBATCH --export={{{{keepvars}}}}
+exec singularity exec --bind /home:/workspace --bind {ROOT}:{ROOT}:ro {IMAGE} {{{{cmd}}}}
+'''
+"""
+
+
+def folder(name: str) -> Path:
+    """A new folder for a Hub."""
+    made = ROOT / "hubs" / name
+    shutil.rmtree(made, ignore_errors=True)
+    made.mkdir(parents=True)
+    return made
+
+
+__all__ = ["CHECKOUT", "Counted", "batchspawner_config", "cluster", "folder", "light", "rpcs", "site"]
