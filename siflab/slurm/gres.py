@@ -64,7 +64,7 @@ def gpu_count(text: str) -> int:
 
 
 def gpus_in_parts(text: str) -> int:
-    """GPUs of which parts are in use, from GresUsed: ``shard:a100:3(2/4,1/4,0/4)`` are two. Nobody can have them whole."""
+    """GPUs of which parts are in use, from GresUsed: ``shard:a100:3(2/4,1/4,0/4)`` are two, which no job gets whole."""
     found = 0
     for words in re.findall(r"\bshard:[^()]{0,128}\(([^()]*)\)", text):
         found += sum(int(used) > 0 for used, _ in _PER_GPU.findall(words))

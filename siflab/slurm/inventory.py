@@ -1,4 +1,4 @@
-"""What a cluster has and what of it is free, per partition, node and GPU type; read per node, since nodes are uneven."""
+"""What a cluster has and what of it is free, per partition, node and GPU type; nodes are uneven, so each is read."""
 
 from collections import defaultdict
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 """What Slurm printed. The rows of 22.05 are those of a real cluster with a job, a drained node and reservations (names
 changed); `newer` makes of them what 24.11 was found to say: other spellings, keys that came, keys that went."""
 
-# ruff: noqa: E501
-
 
 def newer(text):
     for old, new in (

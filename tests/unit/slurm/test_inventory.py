@@ -92,7 +92,7 @@ def test_states_of_nodes(state, name, up, anyones):
 
 
 def test_a_reserved_node_is_free_for_its_reservation():
-    node = "NodeName=n1 CPUTot=8 CPUAlloc=2 RealMemory=10 Gres=gpu:2 GresUsed=gpu:1 State=MIXED+RESERVED Partitions=gpu ReservationName=lab\n"  # noqa: E501
+    node = "NodeName=n1 CPUTot=8 CPUAlloc=2 RealMemory=10 Gres=gpu:2 GresUsed=gpu:1 State=MIXED+RESERVED Partitions=gpu ReservationName=lab\n"
     reservation = "ReservationName=lab StartTime=2026-12-01T08:00:00 EndTime=2026-12-01T10:00:00 State=ACTIVE\n"
     (partition,) = inventory(node, reservations=reservation).partitions
     assert partition.now() == frozenset() and partition.now("other") == frozenset()
