@@ -59,7 +59,7 @@ def render_form(
 ) -> str:
     """The inside of JupyterHub's spawn form; everything is escaped by the template. `last` is what to show as chosen
     (untrusted: as it was sent), `errors` what was wrong with it, `notice` what is to be said first, `offer` what Slurm
-    has for this person (the JSON of GET /hub/api/siflab/offer), `base_url` the Hub's own, `user` whose session it is."""
+    has for this person (JSON of GET /hub/api/siflab/offer), `base_url` the Hub's own, `user` whose session it is."""
     profiles = usable_profiles(site, "session", groups)
     last = last if isinstance(last, Mapping) else {}
     words = in_language(language)

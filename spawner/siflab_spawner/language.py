@@ -12,9 +12,15 @@ def remember(user_name: str, handler: Any) -> None:
     """Take the language from the page that `handler` answers; REST requests carry none worth remembering."""
     if handler is None or is_rest(handler):
         return
+    language = of_request(handler)
+    if language is not None:
+        _LAST[user_name] = language
+
+
+def of_request(handler: Any) -> str | None:
+    """``zh`` or ``en``; None where the browser does not say."""
     header = handler.request.headers.get("Accept-Language", "")
-    if header:
-        _LAST[user_name] = header_language(header)
+    return header_language(header) if header else None
 
 
 def language_of(user_name: str) -> str | None:

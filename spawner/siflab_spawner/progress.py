@@ -1,5 +1,6 @@
 """What the page says while a session starts, in plain words."""
 
+import time
 from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -19,16 +20,38 @@ _READY = (95, Text("JupyterLab answers, opening it", "JupyterLab 已就绪，正
 
 
 async def progress_events(spawner: "SingularitySlurmSpawner") -> AsyncIterator[dict[str, Any]]:
-    """JupyterHub's progress events; one whenever what it says has changed. JupyterHub ends it with the start."""
+    """JupyterHub's progress events; one whenever what it says has changed. JupyterHub ends it with the start. `siflab`
+    is for our own page; JupyterHub's takes no notice of it."""
     said = None
     while True:
         seen = spawner.bell.count
-        percent, text = describe(spawner)
-        words = in_words(text, language_of(spawner.user.name))
+        state = state_of(spawner)
+        words = in_words(Text(**state["words"]), language_of(spawner.user.name))
         if words != said:
             said = words
-            yield {"progress": percent, "message": words}
+            yield {"progress": state["percent"], "message": words, "siflab": state}
         await spawner.bell.wait(seen, 15.0)
+
+
+def state_of(spawner: "SingularitySlurmSpawner") -> dict[str, Any]:
+    """What the page of a start shows, as JSON: `phase` is waiting (in the queue), starting, or preparing before Slurm has
+    the job; `start_at` an ISO time; `begun_at` and `now` seconds since the epoch by the Hub's clock. Null: not known."""
+    percent, text = describe(spawner)
+    session = spawner.session
+    reading = spawner.watcher.reading(session.job_id) if session.job_id else None
+    record = reading.record if reading else None
+    pending = reading is not None and reading.kind == "pending"
+    node = record.batch_host if record is not None and not pending else ""
+    return {
+        "phase": "preparing" if reading is None else "waiting" if pending else "starting",
+        "percent": percent,
+        "words": text.as_dict(),
+        "job_id": session.job_id or None,
+        "node": node or session.host or None,
+        "start_at": record.start.isoformat() if pending and record is not None and record.start else None,
+        "begun_at": session.intended_at or None,
+        "now": time.time(),
+    }
 
 
 def describe(spawner: "SingularitySlurmSpawner") -> tuple[int, Text]:
