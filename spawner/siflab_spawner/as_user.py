@@ -1,23 +1,22 @@
-"""Acting as the user of a session: who it is on this machine, and a child process with their rights and a time limit.
+"""Acting as the user of a session: who it is on this machine, and what is looked at with their rights and a time limit.
 
-Today the Hub must run as root to act as another user: the child gets the user's uid, gid and groups, no sudo is used. A
-Hub that is not root serves only the account that it runs as.
+How the Hub acts as somebody, by uid and gid or through the launcher, is `acting`'s choice.
 """
 
-import asyncio
 import json
-import os
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from siflab.errors import Internal
 from siflab.slurm.execute import PosixUser, Slurm
 from siflab.text import Text
+from siflab_spawner.acting import current_acting
+from siflab_spawner.directory import directory
 
 _SOURCE = Path(__file__).with_name("user_child.py").read_text("utf-8")
-_FIND_LIMIT = 15.0  # seconds for a directory service (LDAP, SSSD) to answer
 _REMEMBERED = 300.0
 _known: dict[str, tuple[float, PosixUser]] = {}
 
@@ -27,37 +26,28 @@ async def find_user(name: str) -> PosixUser:
     at, user = _known.get(name, (0.0, None))
     if user is None or time.monotonic() - at > _REMEMBERED:
         try:
-            user = await asyncio.wait_for(asyncio.to_thread(PosixUser.find, name), _FIND_LIMIT)
-        except KeyError:
+            user = await directory.ask(("account", name), partial(PosixUser.find, name))
+        except (KeyError, ValueError):  # ValueError: a name that no account can have
             raise Internal(
                 Text(
                     f"there is no account {name!r} on the Hub's machine; ask your administrator to add it",
                     f"Hub 主机上没有账户 {name!r}；请联系管理员添加",
                 )
             ) from None
-        except asyncio.TimeoutError:
-            raise Internal(
-                Text(
-                    f"the account {name!r} could not be looked up in {_FIND_LIMIT:.0f} s; try again, and tell your "
-                    "administrator that the directory service does not answer",
-                    f"{_FIND_LIMIT:.0f} 秒内未能查到账户 {name!r}；请重试，并告知管理员目录服务没有响应",
-                )
-            ) from None
+        assert user is not None
         _known[name] = (time.monotonic(), user)
-    if user.uid == 0:
-        raise Internal(Text("no session is started for root", "不为 root 启动会话"))
-    if os.geteuid() not in (0, user.uid):
-        raise Internal(
-            Text(
-                f"the Hub does not run as root and cannot act as {name!r}; ask your administrator",
-                f"Hub 不是以 root 运行，不能以 {name!r} 的身份操作；请联系管理员",
-            )
-        )
+    refusal = current_acting().refusal(user)
+    if refusal is not None:
+        _known.pop(name, None)  # a group that it was put into meanwhile counts at the next attempt
+        raise Internal(refusal)
     return user
 
 
 async def run_task(slurm: Slurm, user: PosixUser, task: str, timeout: float = 20.0, **arguments: Any) -> dict[str, Any]:
     """Run one task of user_child.py as `user`. Raises Internal when it gives no answer in `timeout` seconds."""
+    launcher = current_acting().launcher
+    if launcher is not None:
+        return await launcher.run_task(user, task, arguments, timeout)
     request = json.dumps({"task": task, **arguments})
     words = ""
     for python in _pythons():

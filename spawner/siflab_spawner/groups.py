@@ -1,16 +1,15 @@
 """The groups by which profiles are offered: JupyterHub's, and those that the account has on the Hub's machine."""
 
-import asyncio
 import grp
+from functools import partial
 from typing import TYPE_CHECKING
 
 from siflab.errors import SiflabError
 from siflab_spawner.as_user import find_user
+from siflab_spawner.directory import directory
 
 if TYPE_CHECKING:
     from siflab_spawner.spawner import SingularitySlurmSpawner
-
-_LIMIT = 15.0  # seconds for the directory service
 
 
 async def group_names(spawner: "SingularitySlurmSpawner") -> list[str]:
@@ -19,8 +18,8 @@ async def group_names(spawner: "SingularitySlurmSpawner") -> list[str]:
     if any(profile.groups for profile in spawner.site.profiles.values()):
         try:
             account = await find_user(spawner.user.name)
-            names |= await asyncio.wait_for(asyncio.to_thread(_unix_names, account.groups), _LIMIT)
-        except (SiflabError, asyncio.TimeoutError) as error:
+            names |= await directory.ask(("groups", account.groups), partial(_unix_names, account.groups))
+        except SiflabError as error:
             spawner.log.warning("siflab: the Unix groups of %s are not known: %r", spawner.user.name, error)
     return sorted(names)
 

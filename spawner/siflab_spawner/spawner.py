@@ -6,12 +6,13 @@ from typing import Any
 
 import batchspawner
 from jupyterhub.traitlets import Command
-from traitlets import Bool, Dict, Float, Integer, List, Unicode, default
+from traitlets import Bool, Dict, Enum, Float, Integer, List, Unicode, default
 
 from siflab.config import Resources, Site, load_site
 from siflab.errors import FieldError, Invalid, SiflabError
 from siflab.slurm.execute import Slurm
 from siflab_spawner import adoption, language
+from siflab_spawner.acting import PROGRAM, WAYS, current_acting
 from siflab_spawner.bell import Bell
 from siflab_spawner.claim import Failure
 from siflab_spawner.failure import NO_INTERNAL_SSL, StartFailed, for_hub
@@ -81,7 +82,11 @@ class SingularitySlurmSpawner(batchspawner.SlurmSpawner):
     http_timeout = Integer(120, help="Seconds for a server to answer when a restarted Hub looks for it.").tag(
         config=True
     )
-    exec_prefix = Unicode("", help="Not used: commands run as the user by uid and gid.").tag(config=True)
+    exec_prefix = Unicode("", help="Not used: see `acting`.").tag(config=True)
+    acting = Enum(WAYS, "auto", help="How the Hub acts as users: root, launcher, self (its own account only).").tag(
+        config=True
+    )
+    launcher = Unicode(PROGRAM, help="Path of the launcher, for a Hub that does not run as root.").tag(config=True)
 
     _watchers: dict[Any, Watcher] = {}
     _sites: dict[str, Site] = {}
@@ -109,7 +114,7 @@ class SingularitySlurmSpawner(batchspawner.SlurmSpawner):
 
     @property
     def slurm(self) -> Slurm:
-        return Slurm(self.site.slurm.bin, self.site.slurm.conf)
+        return Slurm(self.site.slurm.bin, self.site.slurm.conf, through=current_acting().launcher)
 
     @property
     def watcher(self) -> Watcher:
