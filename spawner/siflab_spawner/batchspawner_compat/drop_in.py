@@ -63,6 +63,14 @@ class DropIn:
     def __init__(self, spawner: "SingularitySlurmSpawner") -> None:
         self.spawner = spawner
         self._site: Site | None = None
+        self._start_timeout = 0
+        if (
+            spawner.start_timeout != type(spawner).start_timeout.default_value
+        ):  # JupyterHub would end a start with few words
+            self._start_timeout, spawner.start_timeout = (
+                spawner.start_timeout,
+                type(spawner).start_timeout.default_value,
+            )
 
     @classmethod
     def of(cls, spawner: "SingularitySlurmSpawner", given: Mapping[str, Any]) -> "DropIn | None":
@@ -78,7 +86,8 @@ class DropIn:
         of this Hub alone: two Hubs of a cluster must not take each other's jobs for their own."""
         if self._site is None:
             spawner = self.spawner
-            limit = spawner.old_start_timeout
+            limit, settings = self._start_timeout, self.settings()
+            cluster = (settings.cluster or "").replace("{cluster}", spawner.req_cluster)
             session = {"boot_limit": _time(limit), "queue_limit": _time(limit)} if limit else {}
             title = {"en": "JupyterLab in Slurm", "zh": "Slurm 中的 JupyterLab"}
             profile = {"title": title, "image": "host", "partition": "default", "memory": "1M", "time": "0:01"}
@@ -86,7 +95,7 @@ class DropIn:
                 {
                     "name": f"hub-{sha256(spawner.hub.api_url)[:10]}",
                     "title": title,
-                    "slurm": {"bin": self.settings().bin},
+                    "slurm": {"bin": settings.bin, "cluster": cluster or None},
                     "images": {"host": {"path": "/", "title": title}},
                     "profiles": {PROFILE: {**profile, "for_runs": False}},
                     "session": session,
@@ -136,7 +145,7 @@ class DropIn:
         if account is None:
             return ["scancel", job_id]
         settings = self.settings()
-        return settings.located(settings.cancel, {**self.values(account), "job_id": job_id})
+        return settings.cancel.filled({**self.values(account), "job_id": job_id})
 
     def job(self, account: PosixUser, claim: Mapping[str, object], comment: str) -> OldJob:
         """Raises SettingRefused or Invalid."""
@@ -149,7 +158,7 @@ class DropIn:
         body = render(settings.script, {**unset, **own, **chosen, "cmd": settings.server.cmd})
         options = {one.name: one.value for one in sbatch_line.directives(body.encode("utf-8", "surrogateescape"))}
         lines = JobLines({**claim, "clients": False}, exports, self.site.session.folder)
-        argv = settings.located(settings.submit, own)
+        argv = settings.submit.filled(own)
         argv += [] if "--parsable" in argv else ["--parsable"]
         argv += ["--no-requeue", f"--comment={comment}"]
         argv += [] if "chdir" in options else [f"--chdir={account.home}"]

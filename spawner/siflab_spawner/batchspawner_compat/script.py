@@ -131,7 +131,7 @@ def with_lines(script: str, lines: str) -> str:
 
 
 def _without_empty(line: str, fields: re.Pattern[str], values: Mapping[str, str]) -> str:
-    if not line.startswith("#SBATCH"):
+    if not line.startswith("#SBATCH") or "{%" in line:
         return line
     kept: list[str] = []
     for token in _TOKEN.findall(line):

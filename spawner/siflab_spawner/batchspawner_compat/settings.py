@@ -1,7 +1,7 @@
 """Which of batchspawner's settings a site has, and what they come to: read once, refused at the Hub's start."""
 
+import os
 import re
-import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -30,7 +30,8 @@ _QUERIES = ("squeue", "scancel", "scontrol", "sacct")
 
 @dataclass(frozen=True)
 class OldSettings:
-    """What the commands and the script come to. `bin` is the folder of Slurm's commands, if a setting names it."""
+    """What the commands and the script come to. `bin` is the folder of Slurm's commands, if a setting names it, and
+    `cluster` what follows ``-M`` in it (``{cluster}`` may be in that)."""
 
     submit: Command
     cancel: Command
@@ -38,12 +39,7 @@ class OldSettings:
     script: str
     server: ServerCommand
     bin: str | None
-    programs: Mapping[str, str]
-
-    def located(self, command: Command, values: Mapping[str, str]) -> list[str]:
-        """The argument list, the program by its absolute path."""
-        argv = command.filled(values)
-        return [self.programs.get(argv[0], argv[0]), *argv[1:]]
+    cluster: str | None
 
 
 def settings_in(config: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
@@ -84,8 +80,12 @@ def read_settings(
     submit = read_command(setting("batch_submit_cmd"), text["batch_submit_cmd"], known)
     read_command(setting("batch_query_cmd"), text["batch_query_cmd"], (*known, "job_id"))
     cancel = read_command(setting("batch_cancel_cmd"), text["batch_cancel_cmd"], (*known, "job_id"))
-    for command in (submit, cancel):
-        _no_cluster(command)
+    submit, cluster = _without_cluster(submit)
+    cancel, other = _without_cluster(cancel)
+    if other not in (None, cluster):
+        raise SettingRefused(
+            cancel.setting, Text(f"names another cluster than {submit.setting}", f"指定的集群与 {submit.setting} 不同")
+        )
     if not any("{job_id}" in word for word in cancel.words):
         raise SettingRefused(
             cancel.setting,
@@ -94,8 +94,9 @@ def read_settings(
     names = {*known, "cmd", *read_patterns(dict(patterns))}
     check_script(setting("batch_script"), text["batch_script"], names)
     server = server_command(setting("batchspawner_singleuser_cmd"), text["batchspawner_singleuser_cmd"])
-    programs = {command.program: _find(command) for command in (submit, cancel)}
-    folder = programs[submit.program].rpartition("/")[0] if "/" in submit.program else None
+    for command in (submit, cancel):
+        _must_be_there(command)
+    folder = submit.program.rpartition("/")[0]
     bin_dir = folder if folder and all(Slurm(folder).locate(name) for name in _QUERIES) else None
     for name in _QUERIES:
         if Slurm(bin_dir).locate(name) is None:
@@ -108,30 +109,32 @@ def read_settings(
                     "（`/opt/slurm/bin/sbatch --parsable`）",
                 ),
             )
-    return OldSettings(submit, cancel, setting("batch_script"), text["batch_script"], server, bin_dir, programs)
+    return OldSettings(submit, cancel, setting("batch_script"), text["batch_script"], server, bin_dir, cluster)
 
 
-def _find(command: Command) -> str:
+def _must_be_there(command: Command) -> None:
     path = Slurm().locate(command.program)
-    if path is None or Slurm(path.rpartition("/")[0]).locate(path.rpartition("/")[2]) is None:
+    if path is None or not os.access(path, os.X_OK):
         raise SettingRefused(
             command.setting,
             Text(
-                f"there is no program {shlex.quote(command.program)} that can be run on the Hub's machine; give its "
-                "absolute path",
-                f"Hub 主机上没有可运行的程序 {shlex.quote(command.program)}；请给出绝对路径",
+                f"there is no program {command.program!r} that can be run on the Hub's machine; give its absolute path",
+                f"Hub 主机上没有可运行的程序 {command.program!r}；请给出绝对路径",
             ),
         )
-    return path
 
 
-def _no_cluster(command: Command) -> None:
-    for word in command.words:
-        if word.startswith(("--clusters", "--cluster", "-M")):
-            raise SettingRefused(
-                command.setting,
-                Text(
-                    "jobs of another cluster (-M) need a site.yaml: name the cluster there",
-                    "提交到其他集群（-M）需要 site.yaml：请在其中指定集群",
-                ),
-            )
+def _without_cluster(command: Command) -> tuple[Command, str | None]:
+    """The watcher's questions go to the same cluster, so it is no option of one command."""
+    kept, cluster = list(command.words), None
+    for at, word in enumerate(command.words):
+        if word in ("-M", "--cluster", "--clusters") and at + 1 < len(command.words):
+            cluster = command.words[at + 1]
+            del kept[at : at + 2]
+            break
+        found = re.fullmatch(r"(?:-M|--clusters?=)(.+)", word)
+        if found:
+            cluster = found[1]
+            del kept[at]
+            break
+    return Command(command.setting, tuple(kept)), cluster
