@@ -67,10 +67,22 @@ def _profiles(options: argparse.Namespace) -> int:
     return profiles(options)
 
 
+def _env(options: argparse.Namespace) -> int:
+    from siflab.cli.env import env
+
+    return env(options)
+
+
 def _site(options: argparse.Namespace) -> int:
     from siflab.cli.site_check import check
 
     return check(options)
+
+
+def _session(options: argparse.Namespace) -> int:
+    from siflab.cli.session import session
+
+    return session(options)
 
 
 _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
@@ -80,5 +92,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "logs": _logs,
     "cancel": _cancel,
     "profiles": _profiles,
+    "env": _env,
+    "session": _session,
     "site": _site,
 }

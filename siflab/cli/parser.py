@@ -55,6 +55,10 @@ def build() -> argparse.ArgumentParser:
     _logs(_command(commands, "logs", "print a run's log", "显示运行的日志"))
     _cancel(_command(commands, "cancel", "cancel runs", "取消运行"))
     _profiles(_command(commands, "profiles", "list what there is to choose", "列出可选的资源配置"))
+    _session(
+        _command(commands, "session", "say when this session ends, or extend it", "显示本会话何时结束，或延长会话")
+    )
+    _env(commands)
     _site(_command(commands, "site", "for administrators: check site.yaml", "供管理员使用：检查 site.yaml"))
     return parser
 
@@ -147,6 +151,29 @@ def _cancel(parser: argparse.ArgumentParser) -> None:
 
 def _profiles(parser: argparse.ArgumentParser) -> None:
     _json(parser)
+
+
+def _session(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="session_command", metavar=pick("COMMAND", "命令"))
+    extend = commands.add_parser(
+        "extend",
+        help=pick("more time, where the site allows it", "延长时间（若站点允许）"),
+        description=pick("Let this session go on for longer.", "延长本会话的时间。"),
+    )
+    extend.add_argument(
+        "time", metavar="T", help=pick("how much more: 1:00:00, or minutes", "延长多少：1:00:00，或分钟数")
+    )
+    _json(extend)
+    _json(parser)
+
+
+def _env(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    """Its own arguments are those of `siflab.environments`, `--help` too."""
+    words = pick("your own packages on top of an image", "在镜像之上安装您自己的软件包")
+    parser = commands.add_parser("env", help=words, add_help=False)
+    parser.add_argument("--image", metavar="I")
+    parser.add_argument("--help", "-h", action="store_true")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
 
 
 def _site(parser: argparse.ArgumentParser) -> None:

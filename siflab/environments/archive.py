@@ -1,4 +1,4 @@
-"""environments.py: this package as one text file that any Python from 3.9 on runs, for images without Siflab.
+"""This package as one text file that any Python from 3.9 on runs, for images without Siflab.
 
 It goes to a session with the answer to the claim, and to a container that is started on a login node.
 """
@@ -9,11 +9,12 @@ import base64
 import io
 import zipfile
 import zlib
+from functools import lru_cache
 from pathlib import Path
 
 _HERE = Path(__file__).parent
 _DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip file can hold
-_PROGRAM = '''"""Siflab's environments, carried along: python3 -I environments.py create|list|..."""
+_PROGRAM = '''"""Siflab's environments, carried along: python3 -I environments create|list|..."""
 import base64, os, sys, tempfile, zlib
 
 if sys.version_info < (3, 9):
@@ -46,8 +47,9 @@ def build_archive() -> bytes:
     return buffer.getvalue()
 
 
+@lru_cache(1)
 def program_text() -> str:
-    """The text of environments.py."""
+    """The text of the program."""
     packed = base64.b64encode(zlib.compress(build_archive(), 9)).decode("ascii")
     lines = (packed[start : start + 120] for start in range(0, len(packed), 120))
     return _PROGRAM % "".join(f"{line}\n" for line in lines)

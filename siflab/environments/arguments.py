@@ -19,8 +19,10 @@ def build() -> argparse.ArgumentParser:
             "在镜像之上安装您自己的软件包：为某个镜像创建的环境，并注册为内核。",
         ),
         epilog=pick(
-            "pip's own configuration holds: index, mirror, proxy. Example: siflab env create nlp transformers datasets",
-            "遵循您的 pip 配置（索引、镜像源、代理）。示例：siflab env create nlp transformers datasets",
+            "pip's own configuration holds: index, mirror, proxy. On a login node `siflab env --image ID COMMAND` says "
+            "for which image. Example: siflab env create nlp transformers datasets",
+            "遵循您的 pip 配置（索引、镜像源、代理）。在登录节点上可用 `siflab env --image ID 命令` 指定镜像。"
+            "示例：siflab env create nlp transformers datasets",
         ),
     )
     commands = parser.add_subparsers(dest="command", metavar=pick("COMMAND", "命令"), required=True)

@@ -29,7 +29,8 @@ def short(identity: str) -> str:
 
 @dataclass(frozen=True)
 class Place:
-    """`identity` is the image's; `home` and `scratch` are folders; `scratch` is None where the site names none."""
+    """`identity` is the image's; `home` and `scratch` are folders; `scratch` is None where the site names none.
+    `sees_files`: paths in records are those of this process, which on a login node they are not."""
 
     identity: str
     image_id: str
@@ -37,6 +38,7 @@ class Place:
     title: Text
     home: str
     scratch: str | None = None
+    sees_files: bool = True
     host: str = field(default_factory=lambda: os.uname().nodename)
 
     @property

@@ -158,7 +158,7 @@ class Store:
         found = Environment.from_record(record or {})
         if found is not None and (found.name, found.id) == (name, image):
             state = "ready" if image == self.place.id else "earlier"
-            if state == "ready" and not (found.venv / "pyvenv.cfg").exists():
+            if state == "ready" and self.place.sees_files and not (found.venv / "pyvenv.cfg").exists():
                 state = "lost"
             return _with_state(found, state)
         making = Environment.from_record(read_json(folder / MAKING) or {})

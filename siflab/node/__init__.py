@@ -12,11 +12,13 @@ bridge.json    `bridge.Settings`: binds, folder of Slurm's commands, home       
 profile.sh     bound over /etc/profile.d/zz-siflab.sh: puts PATH back in login shells            (job script)
 no-bridge      why there is no bridge: a line in English, one in Chinese                       (job script)
 shell          pid, start time and node of the batch shell: who is gone is swept               (job script)
+image          what sha256sum says of the image's ends and size: which image this is         (job script)
 bridge.sock    the bridge's socket                                                                 (bridge)
 scripts/       job scripts on their way to sbatch, each for as long as its sbatch runs             (bridge)
 session.json   facts of this session                                                                 (shim)
 site.json      the public part of site.yaml                                                            (shim)
 python         path of the image's Python, for the clients                                             (shim)
-bin/           sbatch, squeue, ...: client.sh under these names                                        (shim)
+environments   `siflab env` for images without Siflab                                                  (shim)
+bin/           sbatch, squeue, ..., siflab: client.sh under these names                                (shim)
 ============== =======================================================================================================
 """

@@ -29,6 +29,10 @@ def main(arguments):
     """`arguments`: the command's name and its words. Gives the exit code."""
     name, words = os.path.basename(arguments[0]), arguments[1:]
     folder = os.environ.get("SIFLAB_DIR") or "/run/siflab"
+    if name == "siflab":
+        from . import program
+
+        return program.main(words, folder)
     script, at, passed_on, reads_input = None, None, protocol.PREFERENCES, _reads_input(name, words)
     if name == "sbatch":
         from . import sbatch_line  # here, because the others are asked far more often and are to start fast

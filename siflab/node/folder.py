@@ -3,7 +3,8 @@
 import json
 import os
 
-COMMANDS = ("sbatch", "squeue", "scancel", "sacct", "sinfo", "scontrol", "sstat", "sprio", "sshare", "srun", "salloc")
+COMMANDS = ("sbatch", "squeue", "scancel", "sacct", "sinfo", "scontrol", "sstat", "sprio", "sshare", "srun", "salloc",
+            "siflab")  # fmt: skip
 _CLIENT = "client.sh"
 
 

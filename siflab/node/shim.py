@@ -16,6 +16,7 @@ import sys
 import time
 
 from . import folder as private
+from . import image
 from .child import Child
 from .environment import server_environment
 from .hub import Away, Hub, Refused
@@ -102,6 +103,7 @@ class Shim(object):
 
     def _claim(self, port):
         answer = self.hub.claim(port, os.environ.get("SLURM_JOB_ID", ""), _node())
+        image.note(answer, self.folder, os.environ)
         files = dict(answer.get("files") or {})
         for name in ("session", "site"):
             files[name + ".json"] = json.dumps(answer.get(name, {}), ensure_ascii=False, indent=1) + "\n"

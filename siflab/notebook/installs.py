@@ -32,10 +32,11 @@ def _message(tool: str) -> Text:
     if tool.split()[0] in ("pip", "pip3", "uv"):
         return Text(
             f"the image is read-only: `{tool} install` fails, or installs into your home for all your runs and "
-            "sessions. Install once in a terminal of a session, or ask for an image that has the package; then remove "
-            "this line.",
+            "sessions. Make an environment of your own once (in a terminal: `siflab env create NAME PACKAGE ...`, or "
+            "in JupyterLab's Kernel menu), choose its kernel, and remove this line.",
             f"镜像只读：`{tool} install` 会失败，或装到您的主目录并影响所有运行和会话。"
-            "请在会话终端中安装一次，或申请包含该软件包的镜像，然后删除此行。",
+            "请先创建自己的环境（终端：`siflab env create 名称 软件包 ...`，或 JupyterLab 的内核菜单），"
+            "选择其内核，然后删除此行。",
         )
     return Text(
         f"the image is read-only: `{tool} install` fails in the job. Ask for an image that has the package.",

@@ -9,6 +9,8 @@ from siflab.text import Text
 def find_kernel(notebook: Notebook, around: Surroundings) -> list[Finding]:
     """The runner chooses (`siflab.inside.kernels.choose_kernel`): the kernel asked for, else the notebook's, else one
     of the same language. What it will come to is said here, as far as the image's kernels are known."""
+    if around.own_kernel is not None:
+        return list(around.own_kernel)
     if around.kernels is None:
         return _guess(notebook) if around.kernel is None else []
     languages = around.kernels.languages

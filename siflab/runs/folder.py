@@ -1,8 +1,9 @@
 """A run folder: where its files lie, and how they are read and written.
 
-Each file has one writer, and is replaced atomically: request.json, submission.json, job.sh, input.ipynb and runner.pyz
-by who submits; attempts/K/job.json and end.json by job.sh; the rest of attempts/K by the runner (see `siflab.inside`);
-status.json, which only keeps what can be derived again, by whoever looks first after the end.
+Each file has one writer, and is replaced atomically: request.json, submission.json, job.sh, input.ipynb,
+environment.json and runner.pyz by who submits; attempts/K/job.json and end.json by job.sh; the rest of attempts/K by
+the runner (see `siflab.inside`); status.json, which only keeps what can be derived again, by whoever looks first after
+the end.
 """
 
 import json
@@ -51,6 +52,11 @@ class RunFolder:
     @property
     def input(self) -> Path:
         return self.path / "input.ipynb"
+
+    @property
+    def environment(self) -> Path:
+        """What the person's own environment was when the run was submitted; there only for a run that uses one."""
+        return self.path / "environment.json"
 
     @property
     def runner(self) -> Path:

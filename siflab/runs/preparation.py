@@ -12,6 +12,7 @@ from siflab.container.checks import bind_problem, check_binds
 from siflab.container.image import check_image
 from siflab.errors import FieldError, Invalid
 from siflab.notebook import Finding, Notebook, NotebookError, Surroundings, kernels_here, preflight, read_notebook
+from siflab.runs.environments import KernelChoice, choose
 from siflab.runs.job_view import JobView
 from siflab.runs.naming import folder_name, slug, title_of
 from siflab.runs.request import RunRequest
@@ -33,6 +34,7 @@ class Prepared:
     title: str
     job_view: JobView
     findings: list[Finding]
+    kernel_choice: KernelChoice
 
     def plan(self, viewer: Viewer, run_id: str, created: datetime) -> RunPlan:
         folder = f"{viewer.runs_root_host()}/{folder_name(run_id, self.title, created)}"
@@ -49,7 +51,10 @@ class Prepared:
             singularity=site.singularity,
             home=self.job_view.home,
             warning=site.runs.warning,
-            environment=dict(partition.environment) if partition else {},
+            environment={
+                **(partition.environment if partition else {}),
+                **self.kernel_choice.jupyter_path(self.job_view),
+            },
             binds=self.job_view.extra_binds(folder),
         )
 
@@ -64,6 +69,7 @@ class Prepared:
             "notebook": self.notebook_inside,
             "workdir": self.workdir_inside,
             "kernel": self.request.kernel or None,
+            "environment": self._environment(),
             "image": {"id": self.resources.image_id, "path": image.path, **self._image_facts(viewer)},
             "source": self.source,
             "source_sha256": self.notebook.sha256,
@@ -84,6 +90,11 @@ class Prepared:
             "slurm": self.resources.sbatch_options(),
             "request": self.request.model_dump(mode="json", exclude_none=True),
         }
+
+    def _environment(self) -> dict[str, str] | None:
+        """Which of the person's environments; environment.json beside has all of it."""
+        found = self.kernel_choice.environment
+        return {"name": found.name, "id": found.id, "kernel": found.kernel} if found is not None else None
 
     def _image_facts(self, viewer: Viewer) -> dict[str, Any]:
         """Its digest where site.yaml or the session knows it (hashing gigabytes would hold up the submission), and what
@@ -123,7 +134,8 @@ def prepare(viewer: Viewer, request: RunRequest, *, findings_block: bool = True)
             errors.append(_not_in_job(path, viewer))
     if resources is None or notebook is None or source is None or workdir is None or errors:
         raise Invalid(errors)
-    around = surroundings(viewer, job_view, request, resources)
+    own = choose(viewer, request.kernel or notebook.kernel, resources)
+    around = surroundings(viewer, job_view, request, resources, own)
     findings = preflight(notebook, around)
     blocking = [finding for finding in findings if finding.severity == "error"]
     if blocking and findings_block:
@@ -138,11 +150,12 @@ def prepare(viewer: Viewer, request: RunRequest, *, findings_block: bool = True)
         title=title_of(request.name, path),
         job_view=job_view,
         findings=findings,
+        kernel_choice=own,
     )
 
 
 def _field(finding: Finding) -> str:
-    return "kernel" if finding.code == "no-such-kernel" else "path"
+    return "kernel" if finding.code in ("no-such-kernel", "environment-not-usable") else "path"
 
 
 def _resources(viewer: Viewer, request: RunRequest) -> Resources:
@@ -158,7 +171,9 @@ def _resources(viewer: Viewer, request: RunRequest) -> Resources:
     return resolve(viewer.site, choice, "run")
 
 
-def surroundings(viewer: Viewer, job_view: JobView, request: RunRequest, resources: Resources) -> Surroundings:
+def surroundings(
+    viewer: Viewer, job_view: JobView, request: RunRequest, resources: Resources, own: KernelChoice
+) -> Surroundings:
     """In a session with the run's image, the image's kernels are those that are here."""
     session = viewer.in_session
     same_image = session is not None and session.image_id == resources.image_id
@@ -170,6 +185,7 @@ def surroundings(viewer: Viewer, job_view: JobView, request: RunRequest, resourc
     return Surroundings(
         kernel=request.kernel or None,
         kernels=kernels_here() if same_image else None,
+        own_kernel=[*([own.finding] if own.finding else [])] if own.is_own else None,
         nodes=resources.nodes,
         exists=os.path.exists,
         in_job=in_job,

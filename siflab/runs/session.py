@@ -21,6 +21,7 @@ class SessionFacts:
     profile: str | None
     image_id: str | None
     image_digest: str | None
+    image_identity: str | None
     binds: tuple[Bind, ...]
     home_host: str | None
     home_inside: str | None
@@ -53,6 +54,7 @@ class SessionFacts:
             profile=text("profile"),
             image_id=text("image_id"),
             image_digest=text("image_digest"),
+            image_identity=text("image_identity"),
             binds=tuple(Bind.model_validate(bind) for bind in data.get("binds") or ()),
             home_host=text("home_host"),
             home_inside=text("home_inside"),

@@ -103,6 +103,8 @@ def _make(viewer: Viewer, root: Path, making: Path, prepared: Prepared, run_id: 
         write_file(beside.input, prepared.notebook.content)
         write_file(beside.runner, build_archive())
         write_file(beside.script, render_run(plan).encode("utf-8", "surrogateescape"), 0o700)
+        if prepared.kernel_choice.environment is not None:
+            write_json(beside.environment, prepared.kernel_choice.environment.record())
         write_json(beside.request, prepared.request_json(viewer, plan, created))
         write_json(beside.submission, _submission(plan, prepared.request))
         folder = RunFolder(root / Path(plan.folder).name)

@@ -40,6 +40,9 @@ SIFLAB_END
   cat > "$folder/profile.sh" << 'SIFLAB_END' || return
 @{profile}
 SIFLAB_END
+  if [ -f "$image" ]; then # which image this is: siflab/container/digest.py
+    { head -c 65536 -- "$image" && tail -c 65536 -- "$image" && stat -L -c %s -- "$image"; } | sha256sum > "$folder/image"
+  fi
   base64 -d << 'SIFLAB_END' | gzip -d > "$folder/node.pyz"
 @{node}
 SIFLAB_END

@@ -54,6 +54,9 @@ if [ -n "${SIFLAB_PATH:-}" ]; then
   export PATH
 fi
 SIFLAB_END
+  if [ -f "$image" ]; then # which image this is: siflab/container/digest.py
+    { head -c 65536 -- "$image" && tail -c 65536 -- "$image" && stat -L -c %s -- "$image"; } | sha256sum > "$folder/image"
+  fi
   base64 -d << 'SIFLAB_END' | gzip -d > "$folder/node.pyz"
 H4sIAAAAAAACA9MoyUhVSCxKzsgsS9UEAMHVk5INAAAA
 SIFLAB_END
