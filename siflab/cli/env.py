@@ -17,7 +17,7 @@ from siflab.environments.place import scratch_folder
 from siflab.errors import FieldError, Internal, Invalid
 from siflab.runs import Viewer
 from siflab.runs.job_view import JobView
-from siflab.text import Text
+from siflab.text import Text, terminal_language
 
 _PATHS = ("-r", "--requirements", "--root")
 _NOT_INSIDE = ("JUPYTER", "SINGULARITY", "APPTAINER", "VIRTUAL_ENV", "CONDA", "PYTHON")
@@ -72,7 +72,8 @@ def _argv(viewer: Viewer, image_id: str, image: Image, words: Sequence[str]) -> 
         scratch=scratch_folder(site.model_dump(mode="json"), binds, viewer.user),
     )
     program = [image.python, "-I", "-c", program_text(), "--place", place.as_json(), *_inside(view, words)]
-    return exec_argv(site.singularity, image.path, program, home=view.home, pwd=view.home[1])
+    language = {"SIFLAB_LANG": terminal_language()}  # an image may set LANG
+    return exec_argv(site.singularity, image.path, program, home=view.home, pwd=view.home[1], env=language)
 
 
 def _inside(view: JobView, words: Sequence[str]) -> list[str]:
