@@ -11,7 +11,7 @@ from datetime import datetime
 from siflab.slurm.time import parse_timestamp
 from siflab.text import Text
 
-_JOB_ID = re.compile(r"^(\d+)(?:;[\w.-]+)?\s*$", re.MULTILINE)
+_JOB_ID = re.compile(r"^(\d{1,10})(?:;([\w.-]+))?\s*$", re.MULTILINE | re.ASCII)
 _ESTIMATE = re.compile(r"Job \d+ to start at (\S+) using (\d+) processors on nodes (\S+) in partition (\S+)")
 
 # (text of Slurm, field of the request that it belongs to, English, Chinese)
@@ -118,6 +118,12 @@ def parse_job_id(stdout: str) -> str | None:
     """The id that ``sbatch --parsable`` prints (``12`` or ``12;cluster``); None if there is none."""
     match = _JOB_ID.search(stdout)
     return match[1] if match else None
+
+
+def parse_cluster(stdout: str) -> str:
+    """The cluster that ``sbatch --parsable`` names after the job id; empty if it names none."""
+    match = _JOB_ID.search(stdout)
+    return (match[2] or "") if match else ""
 
 
 def parse_estimate(stderr: str) -> Estimate | None:

@@ -54,12 +54,45 @@ _REASONS: dict[str, tuple[str, str]] = {
     "BurstBufferResources": ("it waits for burst buffer space", "等待 burst buffer 空间"),
     "BurstBufferStageIn": ("its files are being staged in", "正在载入文件"),
     "MaxJobsPerAccount": ("your account runs as many jobs as it may", "账户的作业数已达上限"),
+    "AccountingPolicy": ("a limit of your account or QOS is reached", "账户或 QOS 的上限已达到"),
+    "BurstBufferOperation": (
+        "its burst buffer could not be set up; ask an administrator",
+        "burst buffer 操作失败；请联系管理员",
+    ),
+    "Constraints": ("no node has all that it asks for at present", "目前没有节点满足其全部要求"),
+    "DeadLine": ("its deadline passed", "已过截止时间"),
+    "FedJobLock": ("the clusters of the federation agree on where it starts", "联邦中的集群正在商定启动位置"),
+    "JobHoldUser": ("it is held; release it with `scontrol release`", "已被挂起；可用 `scontrol release` 释放"),
+    "JobLaunchFailure": (
+        "Slurm could not launch it on its node; tell your administrator if it happens again",
+        "Slurm 无法在节点上启动它；若再次发生请联系管理员",
+    ),
+    "MaxMemPerLimit": (
+        "it asks for more memory than its partition allows, so it will not start; ask for less",
+        "申请的内存超过分区上限，不会启动；请减少内存",
+    ),
+    "MaxPowerCap": ("the cluster is at the limit of its power", "集群已达到功率上限"),
+    "OutOfMemory": ("it used more memory than it asked for", "使用的内存超过申请量"),
+    "PartitionConfig": (
+        "its partition does not allow what it asks for, so it will not start; ask an administrator",
+        "分区的设置不允许此申请，不会启动；请联系管理员",
+    ),
+    "QOSNotAllowed": ("its QOS may not be used here", "不能在此使用该 QOS"),
+    "QOSUsageThreshold": ("the usage threshold of its QOS is reached", "QOS 的用量阈值已达到"),
+    "ReservationDeleted": ("its reservation was deleted; choose another one", "其预约已被删除；请选择其他预约"),
+    "ReservationInvalid": ("its reservation is not valid; choose another one", "其预约无效；请选择其他预约"),
+    "SchedDefer": ("it asked to start at once, and could not", "要求立即启动，但无法做到"),
+    "launch failed requeued held": (
+        "Slurm could not launch it, and holds it; tell your administrator",
+        "Slurm 无法启动它并已将其挂起；请联系管理员",
+    ),
 }
+_TELLS_NOTHING = {"", "None", "NonZeroExitCode", "RaisedSignal", "TimeLimit", "OutOfMemory", "DeadLine"}
 
 _LIMITED_BY = {
     "QOS": ("of its QOS", "QOS 的"),
     "Assoc": ("of your account", "账户的"),
-    "MaxAcct": ("of your account", "账户的"),
+    "Max": ("of your account", "账户的"),
 }
 _LIMITED = (
     (re.compile(r"GRES|GPU", re.IGNORECASE), "GPUs", "GPU"),
@@ -108,3 +141,16 @@ def pending_reason(reason: str) -> Text:
     if rest and code in _REASONS:
         return Text(f"{text.en} ({rest})", f"{text.zh}（{rest}）")
     return text
+
+
+def end_reason(reason: str) -> Text | None:
+    """What the reason of a job that ended says beyond its state; None where it says no more, or is not known."""
+    code = reason.strip().partition(",")[0].strip("() ")
+    if code in _TELLS_NOTHING:
+        return None
+    return Text(*_REASONS[code]) if code in _REASONS else _limit_reached(code)
+
+
+def _limit_reached(code: str) -> Text | None:
+    whose = next((words for prefix, words in _LIMITED_BY.items() if code.startswith(prefix)), None)
+    return Text(f"a limit {whose[0]} was reached: {code}", f"{whose[1]}上限已达到：{code}") if whose else None

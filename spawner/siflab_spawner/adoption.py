@@ -45,8 +45,7 @@ async def poll_at_start_up(spawner: "SingularitySlurmSpawner") -> int | None:
     """What `poll` answers to JupyterHub's check of a session that was not ready when the Hub before this one ended."""
     if spawner.session.job_id:
         spawner.follow(starting=True)
-        await spawner.watcher.look()
-        outcome = spawner.watcher.reading(spawner.session.job_id).outcome
+        outcome = (await spawner.watcher.known(spawner.session.job_id)).outcome
         if outcome is not None:
             return outcome.hub_status or 1
     if spawner.session.phase == "claimed":

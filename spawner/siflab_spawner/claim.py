@@ -124,7 +124,7 @@ async def _check_running(spawner: "SingularitySlurmSpawner") -> None:
     job_id = spawner.session.job_id
     spawner.follow()
     if spawner.watcher.reading(job_id).kind != "running":
-        await spawner.watcher.look()
+        await spawner.watcher.look(job_id)
     kind = spawner.watcher.reading(job_id).kind
     if kind in ("ended", "ending"):
         raise Refused(f"Slurm says that job {job_id} ended", BAD)

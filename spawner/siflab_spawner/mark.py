@@ -4,11 +4,37 @@ It is ``siflab:<site>:<user>:<server>:<submit id>``, with user and server quoted
 Anyone can write any comment, so a mark counts only together with the job's owner.
 """
 
+from dataclasses import dataclass
+from datetime import datetime
 from urllib.parse import quote
 
 from siflab.slurm.records import QueueRecord
 
 PREFIX = "siflab"
+_BEFORE, _AFTER = 300.0, 900.0  # seconds; clocks differ, and an sbatch may be carried out late
+
+
+@dataclass(frozen=True)
+class Ours:
+    """By what a job is known to be the one that was submitted: its `owner`, its `mark`, and `since` when (seconds since
+    the epoch). Slurm may lose its state and count job ids anew: an id alone says little. Empty: not known."""
+
+    owner: str = ""
+    mark: str = ""
+    since: float = 0.0
+
+    def is_timely(self, submitted: datetime | None) -> bool:
+        """A job that was submitted then can be this one. After a requeue Slurm gives a new time."""
+        if submitted is None or not self.since:
+            return True
+        return self.since - _BEFORE <= submitted.timestamp() <= self.since + _AFTER
+
+    def is_older(self, submitted: datetime | None) -> bool:
+        """A job that was submitted before cannot be this one."""
+        return submitted is not None and bool(self.since) and submitted.timestamp() < self.since - _BEFORE
+
+
+ANY = Ours()
 
 
 def session_prefix(site: str, user: str, server: str) -> str:

@@ -28,9 +28,7 @@ async def poll_session(spawner: "SingularitySlurmSpawner") -> int | None:
     if not session.job_id:
         return 0
     spawner.follow()
-    if spawner.watcher.reading(session.job_id).kind == "unknown":
-        await spawner.watcher.look()
-    reading = spawner.watcher.reading(session.job_id)
+    reading = await spawner.watcher.known(session.job_id)
     if reading.kind == "ended" and reading.outcome is not None:
         words = in_words(reading.outcome)
         spawner.log.info("siflab: %s: %s", spawner._log_name, words.en)

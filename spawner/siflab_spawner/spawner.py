@@ -6,7 +6,7 @@ from typing import Any
 
 import batchspawner
 from jupyterhub.traitlets import Command
-from traitlets import Bool, Dict, Enum, Float, Integer, List, Unicode, default
+from traitlets import Bool, Dict, Enum, Integer, List, Unicode, default
 
 from siflab.config import Resources, Site, load_site
 from siflab.errors import FieldError, Invalid, SiflabError
@@ -28,6 +28,7 @@ from siflab_spawner.starting import start_session
 from siflab_spawner.state import SessionState
 from siflab_spawner.stopping import stop_job
 from siflab_spawner.watcher import Watcher
+from siflab_spawner.watching import WatcherSettings, cluster_of, ours, watcher_of
 
 _LONG = 10 * 365 * 86400  # JupyterHub's own limit on a start must never strike: Siflab has its own two (site.yaml)
 
@@ -39,7 +40,7 @@ def innermost(spawner: Any) -> Any:
     return spawner
 
 
-class SingularitySlurmSpawner(batchspawner.SlurmSpawner):
+class SingularitySlurmSpawner(WatcherSettings, batchspawner.SlurmSpawner):
     """JupyterLab inside a Singularity image, in a Slurm job. What may be started stands in site.yaml."""
 
     site_file = Unicode("", help="Path of site.yaml; $SIFLAB_SITE, else /etc/siflab/site.yaml if empty.").tag(
@@ -55,12 +56,6 @@ class SingularitySlurmSpawner(batchspawner.SlurmSpawner):
         "The user's options are then the wrapper's and are not looked at.",
     ).tag(config=True)
     job_name = Unicode("siflab-session", help="Name of the jobs in squeue.").tag(config=True)
-    starting_interval = Float(1.0, help="Seconds between two looks at the queue while a session starts.").tag(
-        config=True
-    )
-    running_interval = Float(15.0, help="Seconds between two looks at the queue while all sessions run.").tag(
-        config=True
-    )
     stop_limit = Integer(180, help="Seconds to wait for a cancelled job to be gone.").tag(config=True)
 
     cmd = Command(
@@ -88,7 +83,6 @@ class SingularitySlurmSpawner(batchspawner.SlurmSpawner):
     )
     launcher = Unicode(PROGRAM, help="Path of the launcher, for a Hub that does not run as root.").tag(config=True)
 
-    _watchers: dict[Any, Watcher] = {}
     _sites: dict[str, Site] = {}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -114,14 +108,12 @@ class SingularitySlurmSpawner(batchspawner.SlurmSpawner):
 
     @property
     def slurm(self) -> Slurm:
-        return Slurm(self.site.slurm.bin, self.site.slurm.conf, through=current_acting().launcher)
+        through = current_acting().launcher
+        return Slurm(self.site.slurm.bin, self.site.slurm.conf, cluster=cluster_of(self), through=through)
 
     @property
     def watcher(self) -> Watcher:
-        key = (self.slurm, asyncio.get_running_loop())
-        if key not in self._watchers:
-            self._watchers[key] = Watcher(self.slurm, self.log, self.starting_interval, self.running_interval)
-        return self._watchers[key]
+        return watcher_of(self)
 
     @property
     def owner(self) -> Any:
@@ -193,7 +185,8 @@ class SingularitySlurmSpawner(batchspawner.SlurmSpawner):
     def follow(self, starting: bool | None = None) -> None:
         """Have the watcher look at this session's job."""
         begins = self.session.phase != "ready" if starting is None else starting
-        self.watcher.follow(self.session.job_id, self._ring, starting=begins)
+        anew = starting is True
+        self.watcher.follow(self.session.job_id, self._ring, starting=begins, ours=ours(self), anew=anew)
 
     def _ring(self) -> None:
         self.bell.ring()

@@ -63,7 +63,7 @@ async def _take_up(spawner: "SingularitySlurmSpawner", user: PosixUser, kept: Se
                     )
                 )
             return
-        kept.job_id = found
+        kept.job_id, kept.cluster = found, spawner.slurm.cluster or ""
     spawner.persist()
     spawner.log.info("siflab: job %s of %s is taken up again", kept.job_id, spawner._log_name)
 
@@ -97,7 +97,7 @@ async def _submit(spawner: "SingularitySlurmSpawner", user: PosixUser) -> None:
     )
     spawner.session = session
     spawner.persist()  # the intent: from here on a Hub that is killed looks for the job
-    session.job_id = await submit(spawner.slurm, user, argv, script, prefix, session.submit_id)
+    session.job_id, session.cluster = await submit(spawner.slurm, user, argv, script, prefix, session.submit_id)
     session.log_path = preparation.log_path(session.job_id)
     spawner.persist()
     spawner.log.info("siflab: submitted job %s for %s", session.job_id, spawner._log_name)

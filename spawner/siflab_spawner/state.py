@@ -19,7 +19,7 @@ def sha256(text: str) -> str:
 
 @dataclass
 class SessionState:
-    """One start of a session. Times are seconds since the epoch.
+    """One start of a session. Times are seconds since the epoch; `cluster` is the job's, where Slurm has several.
 
     `facts` is what the job was submitted with, as JSON (see `facts.session_facts`), so that a claim that comes after a
     restart is answered from what was asked for then, not from a site.yaml that may have changed since.
@@ -28,6 +28,7 @@ class SessionState:
     submit_id: str = ""
     claim_hash: str = ""
     job_id: str = ""
+    cluster: str = ""
     intended_at: float = 0.0
     claimant_hash: str = ""
     claimed_at: float = 0.0

@@ -9,7 +9,7 @@ import time
 
 from siflab.config import Resources
 from siflab.errors import FieldError, Invalid, SlurmRefused, SlurmUnreachable
-from siflab.slurm.answers import parse_job_id, sbatch_error
+from siflab.slurm.answers import parse_cluster, parse_job_id, sbatch_error
 from siflab.slurm.commands import scancel, squeue_jobs
 from siflab.slurm.execute import Completed, PosixUser, Slurm, require_reachable
 from siflab.slurm.records import QueueRecord, Unreadable, parse_own_squeue
@@ -39,11 +39,13 @@ def sbatch_argv(resources: Resources, *, comment: str, name: str, log_pattern: s
 
 
 async def find_jobs(slurm: Slurm, user: PosixUser, prefix: str) -> list[tuple[str, QueueRecord]]:
-    """(submit id, record) of this session's living jobs. Raises SlurmUnreachable when the answer proves nothing."""
-    done = require_reachable(await slurm.arun(squeue_jobs(user=user.name)))
+    """(submit id, record) of this session's living jobs. Raises SlurmUnreachable when the answer proves nothing.
+
+    The user asks, since Slurm may hide the job from others: one that is not seen would be submitted again."""
+    done = require_reachable(await slurm.arun(squeue_jobs(user=user.name), user=user))
     try:
-        if not done.ok:
-            raise Unreadable(done.stderr.strip()[:200])
+        if not done.ok or "error" in done.stderr.lower():
+            raise Unreadable(done.stderr.strip()[:200] or f"exit code {done.returncode}")
         return living(parse_own_squeue(done.stdout), user.name, prefix)
     except Unreadable as error:
         raise SlurmUnreachable(
@@ -64,18 +66,20 @@ async def cancel_strays(slurm: Slurm, user: PosixUser, prefix: str) -> list[str]
     return strays
 
 
-async def submit(slurm: Slurm, user: PosixUser, argv: list[str], script: str, prefix: str, submit_id: str) -> str:
-    """The id of the job. Raises SlurmRefused, Invalid (naming the field) or SlurmUnreachable; after either no job of
-    this submit id was seen."""
+async def submit(
+    slurm: Slurm, user: PosixUser, argv: list[str], script: str, prefix: str, submit_id: str
+) -> tuple[str, str]:
+    """The id of the job, and its cluster where there are several (else empty). Raises SlurmRefused, Invalid (naming the
+    field) or SlurmUnreachable; after either no job of this submit id was seen."""
     async with _pace:
         done = await slurm.arun(argv, user=user, stdin=script)
     job_id = parse_job_id(done.stdout) if done.ok else None
     if job_id is not None:
-        return job_id
+        return job_id, parse_cluster(done.stdout) or slurm.cluster or ""
     if done.ok or done.unreachable:
         found = await find_late(slurm, user, prefix, submit_id, time.time())
         if found is not None:
-            return found
+            return found, slurm.cluster or ""
         require_reachable(done)
     raise _refused(done)
 

@@ -1,10 +1,14 @@
 """What the tests of the Hub side share: a site, and a Slurm that answers from a table."""
 
+import logging
+
 import pytest
 
 from siflab.config import parse_site
-from siflab.slurm.execute import Completed
+from siflab.slurm.execute import Completed, PosixUser
 from siflab.slurm.records import OWN_QUEUE_FIELDS, QUEUE_FIELDS, SEPARATOR
+from siflab_spawner.pace import Pace
+from siflab_spawner.watcher import Watcher
 
 SITE = {
     "name": "here",
@@ -42,6 +46,8 @@ def site():
 class FakeSlurm:
     """Answers a command by its name: a Completed, a list of them (the last one stays), or a function of the argv."""
 
+    cluster = None
+
     def __init__(self, **answers):
         self.answers, self.calls = answers, []
 
@@ -61,11 +67,55 @@ def said(stdout="", stderr="", code=0, name="squeue"):
 
 
 def row(
-    job, state="RUNNING", user="user1", reason="None", node="gpu01", comment=None, start="2026-12-01T10:00:00", uid=1001
+    job,
+    state="RUNNING",
+    user="user1",
+    reason="None",
+    node="gpu01",
+    comment=None,
+    start="2026-12-01T10:00:00",
+    uid=1001,
+    submitted="2026-12-01T09:00:00",
 ):
     """A line of squeue: with a comment as `squeue --user` prints it, else without."""
-    fields = [job, job, "N/A", user, state, reason, node, start, "2026-12-01T12:00:00", "2026-12-01T09:00:00",
+    fields = [job, job, "N/A", user, state, reason, node, start, "2026-12-01T12:00:00", submitted,
               "1:00:00", "gpu", "2:00:00", "gres/gpu:1"]  # fmt: skip
     fields += [str(uid)] if comment is None else ["siflab-session", comment]
     assert len(fields) in (len(QUEUE_FIELDS), len(OWN_QUEUE_FIELDS))
     return SEPARATOR.join(fields) + "\n"
+
+
+LOG = logging.getLogger("test")
+STEADY = Pace(jitter=lambda: 0.0)
+USERS = {
+    name: PosixUser(name, 1000 + number, 1000 + number, (), f"/home/{name}", "/bin/sh")
+    for number, name in enumerate((f"user{n}" for n in range(1, 41)), 1)
+}
+
+
+async def find(name):
+    return USERS[name]
+
+
+class Clock:
+    """Seconds, as a test says."""
+
+    def __init__(self):
+        self.now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+def watched(slurm, *jobs, pace=STEADY, clock=None):
+    """A watcher that follows `jobs` without its loop: a test looks when it wants to."""
+    watcher = Watcher(slurm, LOG, pace, clock or Clock(), find=find)
+    rings = []
+    watcher._run = rest
+    for job in jobs:
+        watcher.follow(job, lambda job=job: rings.append(job), starting=True)
+    return watcher, rings
+
+
+async def rest():
+    return None

@@ -69,11 +69,19 @@ async def test_a_job_is_found_by_mark_and_owner(queue, found):
     slurm = FakeSlurm(squeue=said(queue))
     assert await find_job(slurm, ALICE, PREFIX, "ab12") == found
     assert slurm.calls[0][0][-2:] == ["--user", "user1"]
+    assert slurm.calls[0][1] is ALICE, "the user sees it, whatever Slurm hides from the Hub's account"
 
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize(
-    "answer", [said(stderr="Unable to contact slurm controller", code=1), said("x\n"), said(code=3)]
+    "answer",
+    [
+        said(stderr="Unable to contact slurm controller", code=1),
+        said("x\n"),
+        said(code=3),
+        said(row("5", comment=MARK)[:-9]),
+        said("", stderr="squeue: error: No cluster 'other' known by database."),
+    ],
 )
 async def test_no_answer_is_not_no_job(answer):
     with pytest.raises(SlurmUnreachable):
@@ -97,7 +105,7 @@ def sbatch(stdout="", stderr="", code=0):
 @pytest.mark.asyncio
 async def test_the_job_id_is_handed_on_and_the_script_goes_to_standard_input():
     slurm = FakeSlurm(sbatch=sbatch("12;cluster\n"))
-    assert await submit(slurm, ALICE, ["sbatch"], "script", PREFIX, "ab12") == "12"
+    assert await submit(slurm, ALICE, ["sbatch"], "script", PREFIX, "ab12") == ("12", "cluster")
     assert slurm.calls == [(["sbatch"], ALICE, "script")]
 
 
@@ -113,7 +121,7 @@ LOST = [
 async def test_a_lost_answer_is_looked_up_and_never_repeated(answer):
     queue = [said(stderr="Unable to contact slurm controller", code=1), said(""), said(row("12", comment=MARK))]
     slurm = FakeSlurm(sbatch=answer, squeue=queue)
-    assert await submit(slurm, ALICE, ["sbatch"], "", PREFIX, "ab12") == "12"
+    assert await submit(slurm, ALICE, ["sbatch"], "", PREFIX, "ab12") == ("12", "")
     assert len(slurm.named("sbatch")) == 1
 
 
