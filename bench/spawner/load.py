@@ -41,7 +41,7 @@ async def ours(slurm_bin: Path, pending: list[str], running: list[str], seconds:
     from siflab.slurm.execute import Slurm
     from siflab_spawner.watcher import Watcher
 
-    watcher = Watcher(Slurm(str(slurm_bin), os.environ["SLURM_CONF"]), logging.getLogger("bench"), 1.0, 15.0)
+    watcher = Watcher(Slurm(str(slurm_bin), os.environ["SLURM_CONF"]), logging.getLogger("bench"))
     for job_id in running:
         watcher.follow(job_id, lambda: None, starting=False)
     for job_id in pending:
