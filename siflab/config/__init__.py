@@ -1,12 +1,13 @@
 """site.yaml: the models, reading it, and what a person's choice comes to."""
 
 from siflab.config.load import SiteError, load_site, parse_site, site_path
-from siflab.config.models import Bind, Image, Profile, SingularitySite, Site
+from siflab.config.models import Bind, CountRange, Image, Profile, SingularitySite, Site
 from siflab.config.resolve import Choice, Resources, resolve, usable_profiles
 
 __all__ = [
     "Bind",
     "Choice",
+    "CountRange",
     "Image",
     "Profile",
     "Resources",

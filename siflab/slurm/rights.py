@@ -181,8 +181,11 @@ class Rights:
         account = target.account or self.accounting.default_accounts.get(self.person.name)
         if account is None or self.association(target) is not None:
             return None
+        usable = [name for name in self.accounts if name != account]
         elsewhere = [one.partition for one in self.associations if one.account == account]
-        return not_yours("account", account, self.accounts, partition=target.partition if elsewhere else None)
+        if target.account is None and not elsewhere:  # the database may mean the default account of another cluster
+            return None
+        return not_yours("account", account, usable, partition=target.partition if elsewhere else None)
 
     def _qos_obstacle(self, target: Target) -> FieldError | None:
         if not target.qos or not self.accounting.enforces_qos:

@@ -41,7 +41,7 @@ def read_form(form: Mapping[str, list[str]]) -> dict[str, str]:
 def check_options(options: Any) -> Choice:
     """The choice; raises Invalid for what has another shape (unknown keys, values that are no text or whole number)."""
     if not isinstance(options, dict):
-        raise Invalid([FieldError("", "not-an-object", Text("options must be a JSON object", "选项必须是 JSON 对象"))])
+        raise no_choice()
     errors = []
     listed = ", ".join(KEYS)
     for name, value in options.items():
@@ -58,6 +58,11 @@ def check_options(options: Any) -> Choice:
     if errors:
         raise Invalid(errors)
     return Choice(**options)
+
+
+def no_choice() -> Invalid:
+    """For what is no JSON object at all."""
+    return Invalid([FieldError("", "not-an-object", Text("options must be a JSON object", "选项必须是 JSON 对象"))])
 
 
 def resources_of(site: Site, options: Any, groups: Iterable[str]) -> Resources:
