@@ -18,6 +18,7 @@ EXPECTED: dict[str, Text] = {
     "model_type": Text("the request must be a JSON object", "请求必须是一个 JSON 对象"),
     "string_type": Text("this must be a text", "此项必须是文本"),
     "string_unicode": Text("this must be valid Unicode text", "此项必须是有效的 Unicode 文本"),
+    "greater_than_equal": Text("this number is too small", "此数值过小"),
     "int_type": Text("this must be a whole number", "此项必须是整数"),
     "int_parsing": Text("this must be a whole number", "此项必须是整数"),
     "int_from_float": Text("this must be a whole number", "此项必须是整数"),
@@ -26,11 +27,16 @@ EXPECTED: dict[str, Text] = {
 
 def read_request(model: type[BaseModel], body: bytes, root: Path) -> Any:
     """The `RunRequest` in a body, its path absolute (see `notebook_path`); raises `Invalid` with all that is wrong."""
+    request = read_model(model, body)
+    return request.model_copy(update={"path": notebook_path(request.path, root)})
+
+
+def read_model(model: type[BaseModel], body: bytes) -> Any:
+    """The model in a body; raises `Invalid` with all that is wrong."""
     try:
-        request = model.model_validate_json(body)
+        return model.model_validate_json(body)
     except ValidationError as error:
         raise Invalid([_field_error(detail) for detail in error.errors(include_url=False)]) from None
-    return request.model_copy(update={"path": notebook_path(request.path, root)})  # type: ignore[attr-defined]
 
 
 def read_integer(field: str, value: str | None, *, minimum: int | None = None) -> int | None:

@@ -1,10 +1,12 @@
 """What the handlers of one server share."""
 
+import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from siflab_extension.engine import Engine
+from siflab_extension.environments import EnvironmentJobs
 from siflab_extension.stream import StreamPace
 from siflab_extension.watcher import Watcher
 
@@ -28,6 +30,7 @@ class Service:
     root: Path
     stream_pace: StreamPace
     pages: set[Page] = field(default_factory=set)
+    environments: EnvironmentJobs = field(default_factory=EnvironmentJobs)
 
     async def close(self) -> None:
         """Close all pages' connections, the watcher and the threads, in this order, since each uses the next."""
@@ -35,3 +38,4 @@ class Service:
             page.leave()
         await self.watcher.close()
         self.engine.close()
+        await asyncio.to_thread(self.environments.close)

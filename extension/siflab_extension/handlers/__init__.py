@@ -3,6 +3,7 @@
 from tornado.web import RequestHandler
 
 from siflab_extension.handlers.base import NoSuchRoute
+from siflab_extension.handlers.environments import EnvironmentJobHandler, EnvironmentsHandler, StopHandler
 from siflab_extension.handlers.events import EventsHandler
 from siflab_extension.handlers.promotion import PreflightHandler, PreviewHandler
 from siflab_extension.handlers.runs import CancelHandler, LogHandler, RunHandler, RunsHandler
@@ -22,6 +23,9 @@ ROUTES: dict[str, type[RequestHandler]] = {
     "/runs/{id}/log": LogHandler,
     "/events": EventsHandler,
 }
+    "/environments": EnvironmentsHandler,
+    "/environments/job": EnvironmentJobHandler,
+    "/environments/job/stop": StopHandler,
 
 
 def handlers() -> list[tuple[str, type[RequestHandler]]]:
