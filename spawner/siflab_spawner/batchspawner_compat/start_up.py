@@ -1,29 +1,16 @@
 """batchspawner's settings are looked at when the Hub starts: what cannot be ends the start, naming the setting."""
 
-import asyncio
 from typing import Any
 
-from siflab.text import Text
 from siflab_spawner.batchspawner_compat.drop_in import has_site, settings_of
 from siflab_spawner.batchspawner_compat.refused import SettingRefused
 from siflab_spawner.batchspawner_compat.settings import DEFAULTS, are_old, settings_in
-
-_GOES = Text(
-    "no site.yaml here: sessions are started as batchspawner's settings say (docs/from-batchspawner.md)",
-    "此处没有 site.yaml：会话按 batchspawner 的设置启动（docs/from-batchspawner.zh-CN.md）",
-)
+from siflab_spawner.hub_start import is_used, when_configured
 
 
 def begin() -> None:
-    """Look as soon as the Hub that loads this class has read its configuration."""
-    from jupyterhub.app import JupyterHub
-
-    try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:  # no Hub runs here
-        return
-    if JupyterHub.initialized():
-        loop.call_soon(_at_start_up, JupyterHub.instance())
+    """Have each Hub of this spawner class look when it has read its configuration."""
+    when_configured(_at_start)
 
 
 def check(config: Any, spawner_class: type[Any]) -> bool:
@@ -40,15 +27,14 @@ def check(config: Any, spawner_class: type[Any]) -> bool:
     return True
 
 
-def _at_start_up(app: Any) -> None:
+def _at_start(app: Any) -> None:
     from siflab_spawner.spawner import SingularitySlurmSpawner
 
-    if not (isinstance(app.spawner_class, type) and issubclass(app.spawner_class, SingularitySlurmSpawner)):
+    if not is_used(app, SingularitySlurmSpawner):
         return
     try:
         if check(app.config, app.spawner_class):
-            app.log.info("siflab: %s", _GOES.en)
+            app.log.info("siflab: there is no site.yaml: sessions start as batchspawner's settings say")
     except SettingRefused as error:
-        app.log.critical("siflab: %s. %s。", error.message.en, error.message.zh)
-        if app.tornado_application is None:
-            raise SystemExit(1) from None
+        app.log.critical("siflab: %s. %s。", error.message.en.rstrip("."), error.message.zh.rstrip("。"))
+        raise SystemExit(1) from None

@@ -1,0 +1,274 @@
+"""A site's old jupyterhub_config.py for batchspawner.SlurmSpawner, with only the class name changed (and `site_file`
+set to "none", since the machine of these tests may have a site.yaml)."""
+
+import hashlib
+import json
+import os
+import pwd
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.hub import IMAGE, PROXY, PYTHON, USERS, Hub, site, slurm, wait_for, why_not
+from tests.cluster.kernel import run_code
+
+pytestmark = [pytest.mark.cluster, pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
+ALICE, BOB = USERS[:2]
+HERE = Path(sys.executable).parent  # has jupyterhub-singleuser, as a site's own environment on its nodes
+CLASS = """
+c.JupyterHub.spawner_class = "siflab_spawner.SingularitySlurmSpawner"
+c.SingularitySlurmSpawner.site_file = "none"
+"""
+FORMAT = f"""
+c.BatchSpawnerBase.exec_prefix = "sudo -E -u {{username}}"
+c.SlurmSpawner.batch_submit_cmd = "sbatch --parsable --nice=7 --qos={{qos}}"
+c.SlurmSpawner.batch_query_cmd = "squeue -h -j {{job_id}} -o '%T %B'"
+c.SlurmSpawner.batch_cancel_cmd = "scancel --quiet {{job_id}}"
+c.SlurmSpawner.startup_poll_interval = 2.0
+c.SlurmSpawner.state_exechost_re = r"\\s+((?:[\\w_-]+\\.?)+)$"
+c.SlurmSpawner.req_partition = "cpu"
+c.SlurmSpawner.req_runtime = "0:17:00"
+c.SlurmSpawner.req_memory = "900M"
+c.SlurmSpawner.req_nprocs = "2"
+c.SlurmSpawner.req_ngpus = ""
+c.SlurmSpawner.req_host = "cpu01"
+c.SlurmSpawner.req_account = "@ACCOUNT@"
+c.SlurmSpawner.req_options = "--signal=B:USR2@60 --hint=nomultithread"
+c.SlurmSpawner.req_srun = "srun"
+c.SlurmSpawner.req_prologue = "export OF_THE_SITE=\\"$OF_THE_SITE+1\\" PATH={HERE}:$PATH; false; echo $UNSET_VARIABLE"
+c.SlurmSpawner.req_epilogue = "touch $HOME/of-the-epilogue"
+c.SlurmSpawner.req_keepvars_extra = "KEPT_EXTRA,JUPYTERHUB_API_TOKEN"
+c.Spawner.environment = {{"OF_THE_SITE": "a 'b' $c", "SITE_PASSWORD": "by the claim", "KEPT_EXTRA": "x"}}
+c.Spawner.cmd = ["jupyterhub-singleuser"]
+c.Spawner.args = ["--ServerApp.shutdown_no_activity_timeout=86399"]
+c.Spawner.notebook_dir = "~/"
+c.Spawner.default_url = "/lab"
+c.SlurmSpawner.batch_script = '''#!/bin/bash
+#SBATCH --partition={{partition}}
+#SBATCH --time={{runtime}}
+#SBATCH --mem={{memory}} --cpus-per-task={{nprocs}}
+#SBATCH --gres=gpu:{{ngpus}}
+#SBATCH --gres={{gres}}
+#SBATCH --reservation={{reservation}}
+#SBATCH --account={{account}}
+#SBATCH -w {{host}}
+#SBATCH --job-name=old-{{username}}
+#SBATCH --comment=of-the-site
+#SBATCH --requeue
+#SBATCH --chdir={{homedir}}
+#SBATCH --output={{homedir}}/old-%j.log
+#SBATCH --export={{keepvars}}
+#SBATCH {{options}}
+{{prologue}}
+{{srun}} {{cmd}}
+{{epilogue}}
+'''
+"""
+SINGULARITY = f"""
+c.SlurmSpawner.req_partition = "cpu"
+c.SlurmSpawner.req_runtime = "0:15:00"
+c.SlurmSpawner.req_memory = "1G"
+c.SlurmSpawner.batchspawner_singleuser_cmd = "singularity exec --cleanenv {IMAGE} {PYTHON.rsplit("/", 1)[0]}/batchspawner-singleuser"
+c.SlurmSpawner.option_patterns = {{"partition": "cpu|interactive", "title": "[A-Za-z0-9 $()]+"}}
+c.SlurmSpawner.batch_script = '''#!/bin/sh
+{{% if partition %}}#SBATCH --partition={{{{partition}}}}
+{{% endif %}}#SBATCH --time={{{{runtime}}}}
+#SBATCH --mem={{{{memory}}}}
+#SBATCH --gres={{{{gres}}}}
+#SBATCH --job-name={{{{title}}}}
+set -eu
+cd /
+exec {{{{cmd}}}}
+'''
+c.Spawner.start_timeout = 120
+"""
+
+
+class OldHub(Hub):
+    """A Hub whose configuration is a site's old one."""
+
+    def __init__(self, folder, config):
+        super().__init__(folder, site())
+        url = f"http://{self.address}:{self.hub_port}/hub/api"
+        self.site = {"name": "hub-" + hashlib.sha256(url.encode()).hexdigest()[:10]}
+        (folder / "data").mkdir()
+        (folder / "jupyterhub_config.py").write_text(f"""
+c = get_config()
+c.JupyterHub.bind_url = "{self.url}"
+c.JupyterHub.hub_bind_url = "http://{self.address}:{self.hub_port}"
+c.JupyterHub.db_url = "sqlite:///{folder}/data/jupyterhub.sqlite"
+c.JupyterHub.cookie_secret_file = "{folder}/data/cookie_secret"
+c.ConfigurableHTTPProxy.command = ["{PROXY}"]
+c.ConfigurableHTTPProxy.api_url = "http://127.0.0.1:{self.api_port}"
+c.ConfigurableHTTPProxy.pid_file = "{folder}/data/proxy.pid"
+c.JupyterHub.authenticator_class = "dummy"
+c.Authenticator.allow_all = True
+c.JupyterHub.cleanup_servers = False
+c.JupyterHub.services = [{{"name": "test", "api_token": "{self.token}"}}]
+c.JupyterHub.load_roles = [{{"name": "test", "services": ["test"],
+    "scopes": ["admin:users", "admin:servers", "access:servers", "tokens", "groups", "list:users"]}}]
+c.JupyterHub.log_level = 10
+c.JupyterHub.tornado_settings = {{"slow_spawn_timeout": 1}}
+{CLASS}
+{config}
+""")
+
+
+def running(folder, config):
+    hub = OldHub(folder, config)
+    hub.start()
+    try:
+        yield hub
+    finally:
+        hub.stop()
+
+
+def account():
+    return slurm("sacctmgr", "-nP", "show", "assoc", f"user={ALICE}", "format=account").split()[0]
+
+
+@pytest.fixture(scope="module")
+def formatted(tmp_path_factory):
+    yield from running(tmp_path_factory.mktemp("hub"), FORMAT.replace("@ACCOUNT@", account()))
+
+
+@pytest.fixture(scope="module")
+def contained(tmp_path_factory):
+    yield from running(tmp_path_factory.mktemp("hub"), SINGULARITY)
+
+
+def test_every_setting_of_an_old_configuration_reaches_the_job(formatted):
+    hub, home = formatted, Path(pwd.getpwnam(ALICE).pw_dir)
+    done = home / "of-the-epilogue"
+    done.unlink(missing_ok=True)
+    hub.spawn(ALICE)
+    hub.wait_ready(ALICE)
+    (job,) = hub.jobs(ALICE)
+    assert job["comment"].startswith(f"siflab:{hub.site['name']}:{ALICE}::"), "the mark, not the script's comment"
+    shown = slurm("scontrol", "--oneliner", "show", "job", job["id"])
+    for words in (
+        f"UserId={ALICE}(", f"JobName=old-{ALICE} ", "Partition=cpu ", "TimeLimit=00:17:00 ", f"Account={account()} ",
+        "NumCPUs=2 ", "ReqNodeList=cpu01 ", "Requeue=0 ", f"WorkDir={home} ", f"StdOut={home}/old-{job['id']}.log",
+    ):  # fmt: skip
+        assert words in shown, words
+    assert "mem=900M" in shown and "gres/gpu" not in shown and "Nice=7 " in shown
+
+    code = "import os, sys, json; print(json.dumps([dict(os.environ), os.getcwd(), sys.prefix]))"
+    env, folder, prefix = json.loads(run_code(hub, ALICE, code))
+    assert env["OF_THE_SITE"] == "a 'b' $c+1", "the prologue's word counts"
+    assert env["SITE_PASSWORD"] == "by the claim" and env["KEPT_EXTRA"] == "x"
+    assert env["JUPYTERHUB_DEFAULT_URL"] == "/lab" and folder == str(home) and prefix == str(HERE.parent)
+    assert "SIFLAB_TEST_SECRET" not in env and env["PATH"].split(":")[1] == str(HERE)
+    assert env["HOME"] == str(home) and env["SLURM_JOB_ID"] == job["id"]
+    assert hub.notebook(ALICE, "api/me").json()["identity"]["username"] == ALICE
+
+    script = subprocess.run(
+        ["scontrol", "write", "batch_script", job["id"], "-"], capture_output=True, text=True
+    ).stdout
+    assert "#SBATCH --gres" not in script and "#SBATCH --reservation" not in script, "what is empty is left out"
+    for secret in ("SITE_PASSWORD", "by the claim", "JUPYTERHUB_API_TOKEN", env["JUPYTERHUB_API_TOKEN"]):
+        assert secret not in script
+        assert secret not in slurm("sacct", "-j", job["id"], "-X", "--env-vars", check=False)
+
+    hub.stop_server(ALICE)
+    hub.wait_stopped(ALICE)
+    assert hub.jobs(ALICE) == []
+    assert (home / f"old-{job['id']}.log").read_text().count("the server listens") == 1
+    (home / f"old-{job['id']}.log").unlink()
+    assert "Spawner.start_timeout" not in hub.told()
+
+
+HOSTILE = [
+    {"partition": "cpu\n#SBATCH --account=root"},
+    {"runtime": "$(touch /tmp/siflab-was-here)"},
+    {"cmd": "sh"},
+    {"prologue": "touch /tmp/siflab-was-here"},
+    {"options": "--wrap=id"},
+    {"profile": "x"},
+]
+
+
+def test_what_a_user_sends_is_an_allow_list(formatted):
+    for options in HOSTILE:
+        answer = formatted.spawn(BOB, **options)
+        assert answer.status_code == 400 and next(iter(options)) in answer.json()["message"], options
+    assert formatted.jobs(BOB) == []
+
+
+def test_a_job_that_cannot_start_says_why(formatted):
+    """S5: within a poll, with Slurm's words or the log's last lines."""
+    answer = formatted.spawn(BOB, partition="no-such-partition")
+    text = answer.text if answer.status_code >= 400 else formatted.events(BOB)[-1]["message"]
+    assert "artition" in text, text
+    formatted.wait_stopped(BOB)
+
+
+def test_a_session_in_the_sites_own_singularity_line(contained):
+    """S9, S10: a stock image without batchspawner; the site's script is strict, our lines stand it; a restarted Hub
+    finds the session again."""
+    hub = contained
+    assert hub.spawn(ALICE, title="$(id)").status_code == 400, "a pattern cannot let shell syntax in"
+    hub.spawn(ALICE, partition="interactive", title="mine")
+    assert hub.events(ALICE)[-1].get("ready") is True
+    (job,) = hub.jobs(ALICE)
+    shown = slurm("scontrol", "--oneliner", "show", "job", job["id"])
+    assert "Partition=interactive " in shown and "JobName=mine " in shown
+    code = (
+        "import os, sys, json; print(json.dumps([sys.executable, os.path.exists('/.singularity.d'), dict(os.environ)]))"
+    )
+    python, inside, env = json.loads(run_code(hub, ALICE, code))
+    assert inside and python.startswith(PYTHON.rsplit("/", 1)[0])
+    assert env["JUPYTER_RUNTIME_DIR"].startswith("/tmp/siflab.") and env["SIFLAB_DIR"] in env["JUPYTER_RUNTIME_DIR"]
+    hub.kill()
+    hub.start()
+    hub.wait_ready(ALICE)
+    assert [one["id"] for one in hub.jobs(ALICE)] == [job["id"]]
+    assert hub.notebook(ALICE).status_code == 200
+    hub.stop_server(ALICE)
+    hub.wait_stopped(ALICE)
+    assert hub.jobs(ALICE) == []
+    folder = env["SIFLAB_DIR"]
+    assert folder.startswith("/tmp/")
+
+
+REFUSED = [
+    ('c.SlurmSpawner.exec_prefix = "ssh login"', "c.SlurmSpawner.exec_prefix: 'ssh' is not known"),
+    ('c.SlurmSpawner.batch_submit_cmd = "sbatch | tail -1"', "c.SlurmSpawner.batch_submit_cmd: '|' is shell syntax"),
+]
+
+
+@pytest.mark.parametrize(("setting", "words"), REFUSED)
+def test_the_hub_does_not_start_with_a_setting_that_cannot_be(tmp_path, setting, words):
+    hub = OldHub(tmp_path, setting)
+    with pytest.raises(AssertionError, match="the Hub ended"):
+        hub.start()
+    assert words in hub.log()
+
+
+def test_the_default_script_with_nothing_but_a_partition(tmp_path):
+    """batchspawner's own default batch_script, of which the site set only a piece; stop works while it is queued (S6)."""
+    config = f"""
+c.SlurmSpawner.req_partition = "cpu"
+c.SlurmSpawner.req_srun = ""
+c.SlurmSpawner.req_memory = "1G"
+c.SlurmSpawner.batchspawner_singleuser_cmd = "{HERE}/batchspawner-singleuser"
+"""
+    for hub in running(tmp_path, config):
+        hub.spawn(ALICE, runtime="0:10:00")
+        hub.wait_ready(ALICE)
+        (job,) = hub.jobs(ALICE)
+        shown = slurm("scontrol", "--oneliner", "show", "job", job["id"])
+        home = pwd.getpwnam(ALICE).pw_dir
+        assert "JobName=spawner-jupyterhub " in shown and "TimeLimit=00:10:00 " in shown
+        assert f"StdOut={home}/jupyterhub_slurmspawner_{job['id']}.log" in shown
+        assert hub.notebook(ALICE).json()["kernels"] == 0
+        hub.stop_server(ALICE)
+        hub.wait_stopped(ALICE)
+        os.unlink(f"{home}/jupyterhub_slurmspawner_{job['id']}.log")
+        hub.spawn(BOB, partition="cpu", nprocs=1, host="", reservation="")
+        wait_for(lambda one=hub: one.jobs(BOB), 30, "submitted", hub.told)
+        hub.stop_server(BOB)
+        hub.wait_stopped(BOB)
+        assert hub.jobs(BOB) == []
