@@ -23,7 +23,8 @@ class Reading:
 @dataclass(frozen=True)
 class Doubt:
     """A job in question: `record` is what squeue just said of it (None: it lacks it), `last` what it said before.
-    `owner`: its owner's account, where that could be told; `as_owner`: Slurm is to be asked as the owner."""
+    `owner`: its owner's account, where that could be told; `as_owner`: Slurm is to be asked as the owner; `sees_all`:
+    nothing can be hidden from the Hub's account, now or after a change of Slurm's configuration."""
 
     job_id: str
     ours: Ours

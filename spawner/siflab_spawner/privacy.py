@@ -6,14 +6,15 @@ import pwd
 import re
 
 from siflab.slurm.commands import sacctmgr_admin_level, scontrol_config
-from siflab.slurm.execute import PosixUser, Slurm
+from siflab.slurm.execute import PosixUser
+from siflab_spawner.evidence import Ask
 
 _LINE = re.compile(r"^(\w+)\s*=\s*(.*?)\s*$", re.MULTILINE | re.ASCII)
 _UID = re.compile(r"\((\d+)\)$", re.ASCII)
 _LEVELS = ("operator", "administrator", "admin")
 
 
-async def sees_all_jobs(slurm: Slurm, account: PosixUser | None = None) -> bool | None:
+async def sees_all_jobs(slurm: Ask, account: PosixUser | None = None) -> bool | None:
     """True where the Hub's account sees everybody's jobs, False where they are hidden, None where that cannot be told
     now. `account`: another than that of this process."""
     uid = os.geteuid() if account is None else account.uid
@@ -30,8 +31,10 @@ async def sees_all_jobs(slurm: Slurm, account: PosixUser | None = None) -> bool 
     if slurm_user and int(slurm_user[1]) == uid:
         return True
     name = _name_of(uid) if account is None else account.name
-    told = await slurm.arun(sacctmgr_admin_level(name)) if name else None
-    if told is None or not told.ok or "error" in told.stderr.lower():
+    if not name:
+        return False
+    told = await slurm.arun(sacctmgr_admin_level(name))
+    if not told.ok or "error" in told.stderr.lower():
         return None
     return told.stdout.strip().lower() in _LEVELS
 

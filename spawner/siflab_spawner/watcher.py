@@ -10,6 +10,7 @@ Invariants:
 
 import asyncio
 import logging
+import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine
@@ -32,6 +33,7 @@ from siflab_spawner.queue_answer import NoProof, read_queue
 
 __all__ = ["Reading", "Watcher"]
 
+_ASK_RIGHTS_AGAIN = 60.0  # seconds, where it could not be told whether Slurm hides jobs
 _AT_ONCE = 4  # questions about single jobs or users at the same moment
 
 
@@ -70,9 +72,12 @@ class Watcher:
         self.last_good: float | None = None  # time.time() of the last answer that proves anything
         self.trouble = ""
         self.sees_all: bool | None = None
+        """False where Slurm hides the jobs of others; None where that is not known."""
+        self.is_root = os.geteuid() == 0
         self._jobs: dict[str, _Followed] = {}
         self._turns = Turns(pace.private_a_minute, clock)
         self._urgent: set[str] = set()
+        self._ask_rights_at = float("-inf")
         self._gate, self._gate_closer = asyncio.Semaphore(_AT_ONCE), asyncio.Semaphore(_AT_ONCE)
         self._loop_task: asyncio.Task[None] | None = None
         self._look_task: asyncio.Task[None] | None = None
@@ -165,8 +170,9 @@ class Watcher:
             self.log.exception("siflab: the look at the queue failed")
 
     async def _look(self) -> None:
-        if self.sees_all is None:
-            self._now_sees_all(await sees_all_jobs(self.slurm))
+        if self.sees_all is None and self._clock() >= self._ask_rights_at:
+            self._ask_rights_at = self._clock() + _ASK_RIGHTS_AGAIN
+            self._now_sees_all(await sees_all_jobs(self))
         ids = sorted(job_id for job_id, followed in self._jobs.items() if followed.reading.kind != "ended")
         urgent, self._urgent = self._urgent, set()
         if not ids:
@@ -249,8 +255,8 @@ class Watcher:
                     owner = await self._find(followed.ours.owner)
                 except SiflabError:
                     owner = None
-            last, sees_all = followed.reading.record, self.sees_all is True
-            found = await look_closer(self, Doubt(job_id, followed.ours, record, last, owner, as_owner, sees_all))
+            last = followed.reading.record
+            found = await look_closer(self, Doubt(job_id, followed.ours, record, last, owner, as_owner, self.is_root))
         if isinstance(found, Hidden):
             self._now_sees_all(False)
             self._set(job_id, Reading(found.record.state.kind, found.record))
