@@ -126,10 +126,7 @@ def measure(count: int) -> dict[str, dict[str, float]]:
 
 def batchspawners(count: int) -> dict[str, float]:
     """The same burst with batchspawner and the same light server."""
-    from tests.cluster.hub import Hub
-
-    counted = lab.Counted(lab.ROOT / "counted")
-    hub = Hub(lab.folder("burst-theirs"), lab.site(), lab.batchspawner_config(counted.folder, server=lab.LIGHT))
+    hub = lab.batchspawners_hub("burst-theirs", lab.Counted(lab.ROOT / "counted").folder, server=lab.LIGHT)
     try:
         hub.start()
         for user in lab.USERS:

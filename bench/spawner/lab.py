@@ -8,7 +8,9 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from cluster.instance import venv
 from cluster.instance.names import CHECKOUT, STATE, TEST
 from cluster.lab import whole
 from cluster.lab.settings import Member, Node, Settings
@@ -19,7 +21,8 @@ USERS = tuple(f"b-user{number}" for number in range(1, 5))
 PYTHON = "/opt/jupyter/bin/python3"
 IMAGE = TEST.image("stock")
 LIGHT = f"{ROOT}/light_server.py"
-BATCHSPAWNER = ROOT / "batchspawner"
+BATCHSPAWNER = ROOT / "batchspawner"  # in the image
+PEERS_VENV = ROOT / "venv"
 
 
 def settings() -> Settings:
@@ -40,10 +43,12 @@ def cluster() -> Iterator[Settings]:
     ROOT.mkdir(parents=True, exist_ok=True)
     ROOT.chmod(0o755)
     shutil.copyfile(Path(__file__).with_name("light_server.py"), LIGHT)
+    Path(LIGHT).chmod(0o755)
     wanted = settings()
     with whole.alone(wanted.root):
         whole.up(wanted, lambda _: None)
     wanted = kept(wanted)
+    venv.fill(PEERS_VENV, ["jupyterhub", "batchspawner==1.3.0", "wrapspawner"], venv.CONSTRAINTS.read_text())
     if not BATCHSPAWNER.exists():
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", BATCHSPAWNER]
         subprocess.run([*pip, "batchspawner==1.3.0"], check=True)
@@ -127,11 +132,13 @@ def batchspawner_config(bin_folder: Path, server: str = "/opt/jupyter/bin/jupyte
     return f"""
 import batchspawner
 c.JupyterHub.spawner_class = "batchspawner.SlurmSpawner"
+c.JupyterHub.allow_named_servers = True
+c.JupyterHub.concurrent_spawn_limit = 0
 c.JupyterHub.named_server_limit_per_user = 0
 c.JupyterHub.log_level = 20
 c.Spawner.cmd = ["{server}"]
 c.Spawner.http_timeout = 120
-c.Spawner.start_timeout = 600
+c.Spawner.start_timeout = 120
 c.Spawner.env_keep = ["PATH", "LANG", "SLURM_CONF"]
 c.BatchSpawnerBase.exec_prefix = ""
 c.BatchSpawnerBase.batchspawner_singleuser_cmd = "env PYTHONPATH={BATCHSPAWNER} {PYTHON} -m batchspawner.singleuser"
@@ -153,6 +160,33 @@ exec singularity exec --bind /home:/workspace --bind {ROOT}:{ROOT}:ro {IMAGE} {{
 """
 
 
+def batchspawners_hub(name: str, bin_folder: Path, **options: str) -> Any:
+    """A Hub with nothing of ours but the ports and names of the harness. Its environment has no Siflab: JupyterHub
+    loads every spawner that is installed, and ours replaces batchspawner's route."""
+    from tests.cluster.hub import PROXY, Hub
+
+    hub = Hub(folder(name), site(), python=str(PEERS_VENV / "bin" / "python"))
+    data = hub.folder / "data"
+    data.mkdir(mode=0o700)
+    (hub.folder / "jupyterhub_config.py").write_text(f"""
+c.JupyterHub.bind_url = "{hub.url}"
+c.JupyterHub.hub_bind_url = "http://{hub.address}:{hub.hub_port}"
+c.JupyterHub.db_url = "sqlite:///{data}/jupyterhub.sqlite"
+c.JupyterHub.cookie_secret_file = "{data}/cookie_secret"
+c.ConfigurableHTTPProxy.command = ["{PROXY}"]
+c.ConfigurableHTTPProxy.api_url = "http://127.0.0.1:{hub.api_port}"
+c.ConfigurableHTTPProxy.pid_file = "{data}/proxy.pid"
+c.JupyterHub.authenticator_class = "dummy"
+c.Authenticator.allow_all = True
+c.JupyterHub.tornado_settings = {{"slow_spawn_timeout": 1}}
+c.JupyterHub.services = [{{"name": "test", "api_token": "{hub.token}"}}]
+c.JupyterHub.load_roles = [{{"name": "test", "services": ["test"],
+    "scopes": ["admin:users", "admin:servers", "access:servers", "tokens", "list:users"]}}]
+{batchspawner_config(bin_folder, **options)}
+""")
+    return hub
+
+
 def folder(name: str) -> Path:
     """A new folder for a Hub."""
     made = ROOT / "hubs" / name
@@ -161,4 +195,4 @@ def folder(name: str) -> Path:
     return made
 
 
-__all__ = ["CHECKOUT", "Counted", "batchspawner_config", "cluster", "folder", "light", "rpcs", "site"]
+__all__ = ["CHECKOUT", "Counted", "batchspawners_hub", "cluster", "folder", "light", "rpcs", "site"]

@@ -1,3 +1,4 @@
+#!/opt/jupyter/bin/python3
 """In the place of Jupyter where 200 servers at once would not fit on one machine: it answers, and that is all.
 
 Everything before and around it (sbatch, container, claim, proxy, route) is real.

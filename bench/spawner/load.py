@@ -30,8 +30,8 @@ def jobs() -> tuple[list[str], list[str]]:
 
     running = [submit() for _ in range(RUNNING)]
     pending = [submit("--hold") for _ in range(PENDING)]
-    while subprocess.run(["squeue", "--noheader", "--states=PENDING", "--format=%i"], capture_output=True,
-                         text=True, check=True).stdout.split() != sorted(pending):  # fmt: skip
+    states = ["squeue", "--noheader", "--states=PENDING", "--format=%i"]
+    while set(subprocess.run(states, capture_output=True, text=True, check=True).stdout.split()) != set(pending):
         time.sleep(1)
     return pending, running
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from bench.spawner import lab
 
+_LONGEST = 120.0  # seconds
 FLOOR = """#!/bin/bash
 exec singularity exec --bind /home:/workspace {image} {python} -m jupyterhub.singleuser
 """
@@ -19,9 +20,15 @@ def until_ready(hub: Any, user: str, **options: object) -> float:
     """Seconds from the request until JupyterHub's progress stream says ready."""
     begun = time.monotonic()
     hub.api("POST", hub.server_path(user), json=options)
-    last = hub.events(user)[-1]
-    assert last.get("ready"), last
-    return time.monotonic() - begun
+    path = f"{hub.url}/hub/api/{hub.server_path(user)}/progress"
+    with hub.session.get(path, stream=True, timeout=60) as stream:
+        for line in stream.iter_lines():
+            event = json.loads(line[6:]) if line.startswith(b"data: ") else {}
+            took = time.monotonic() - begun
+            if event.get("ready"):
+                return took
+            assert not event.get("failed") and took < _LONGEST, f"not ready after {took:.0f} s: {event}"
+    raise AssertionError("the progress stream ended")
 
 
 def floor(hub: Any, user: str, port: int) -> float:
@@ -62,7 +69,7 @@ def measure(times: int) -> dict[str, list[float]]:
 
     counted = lab.Counted(lab.ROOT / "counted")
     ours = Hub(lab.folder("ours"), lab.site(), "c.JupyterHub.log_level = 20\n")
-    theirs = Hub(lab.folder("theirs"), lab.site(), lab.batchspawner_config(counted.folder))
+    theirs = lab.batchspawners_hub("theirs", counted.folder)
     user, found = lab.USERS[0], defaultdict(list)
     try:
         for hub in (ours, theirs):
