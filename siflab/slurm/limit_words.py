@@ -14,7 +14,7 @@ from siflab.text import Text
 
 _WHAT = {
     "account": ("account", "账户"),
-    "qos": ("QOS", "QOS"),
+    "qos": ("QOS", " QOS"),
     "reservation": ("reservation", "预约"),
 }
 

@@ -241,7 +241,7 @@ class Rights:
             if limits.max_memory_per_node is not None:
                 yield "memory", in_partition("memory", limits.max_memory_per_node, limits.name)
             yield from largest_node(partition, target.gpu_type, target.gpus)
-        reservation = self.reservation(target.reservation)
+        reservation = next((one for one in self.reservations if one.name == target.reservation), None)
         if reservation is not None and reservation.end is not None:
             yield "time", until_end(reservation, self.now)
 
