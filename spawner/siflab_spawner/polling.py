@@ -8,6 +8,7 @@ from siflab_spawner import adoption
 from siflab_spawner.notices import leave_notice
 from siflab_spawner.outcome import in_words
 from siflab_spawner.stopping import stop_job
+from siflab_spawner.watcher import Reading
 
 if TYPE_CHECKING:
     from siflab_spawner.spawner import SingularitySlurmSpawner
@@ -35,17 +36,29 @@ async def poll_session(spawner: "SingularitySlurmSpawner") -> int | None:
         if session.phase == "ready" and not spawner.owner._stop_pending:
             leave_notice(spawner.user.name, spawner.name, words)
         return reading.outcome.hub_status
-    if reading.kind == "pending" and session.phase == "ready":
+    if session.phase == "ready" and _was_moved(spawner, reading):
         return await _moved(spawner)
     return None
+
+
+def _was_moved(spawner: "SingularitySlurmSpawner", reading: Reading) -> bool:
+    """Whether the job of a server that was ready is in the queue, or runs since another time than it did."""
+    if reading.kind != "running" or reading.record is None or reading.record.start is None:
+        return reading.kind == "pending"
+    started = reading.record.start.timestamp()
+    if not spawner.session.started_at:
+        spawner.session.started_at = started
+        spawner.persist()
+    return started != spawner.session.started_at
 
 
 async def _moved(spawner: "SingularitySlurmSpawner") -> int:
     """The job was requeued after its server ran: the server is gone and another node would be in the route. Sessions
     are submitted --no-requeue, so somebody did it by hand; it ends, with a message."""
     words = Text(
-        f"Job {spawner.session.job_id} was put back into the queue, which ends the session. Start again.",
-        f"作业 {spawner.session.job_id} 被重新排队，会话因此结束。请重新启动。",
+        f"Job {spawner.session.job_id} was put back into the queue by an administrator, which ends the session. Start "
+        "again.",
+        f"作业 {spawner.session.job_id} 被管理员重新排队，会话因此结束。请重新启动。",
     )
     spawner.log.warning("siflab: %s: %s", spawner._log_name, words.en)
     leave_notice(spawner.user.name, spawner.name, words)

@@ -190,7 +190,8 @@ class SingularitySlurmSpawner(WatcherSettings, batchspawner.SlurmSpawner):
 
     def _ring(self) -> None:
         self.bell.ring()
-        over = self.session.phase == "ready" and self.watcher.reading(self.session.job_id).kind == "ended"
+        kind = self.watcher.reading(self.session.job_id).kind
+        over = self.session.phase == "ready" and kind in ("ended", "pending")
         if over and self.owner._poll_callback is not None:  # JupyterHub polls every 30 s; here it is told at once
             self._telling = asyncio.ensure_future(self.owner.poll_and_notify())
 

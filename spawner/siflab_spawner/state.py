@@ -19,7 +19,8 @@ def sha256(text: str) -> str:
 
 @dataclass
 class SessionState:
-    """One start of a session. Times are seconds since the epoch; `cluster` is the job's, where Slurm has several.
+    """One start of a session. Times are seconds since the epoch; `cluster` is the job's, where Slurm has several;
+    `started_at` is when its job began, by Slurm's clock: another time means that it was started again.
 
     `facts` is what the job was submitted with, as JSON (see `facts.session_facts`), so that a claim that comes after a
     restart is answered from what was asked for then, not from a site.yaml that may have changed since.
@@ -36,6 +37,7 @@ class SessionState:
     port: int = 0
     tls: bool = False
     ready_at: float = 0.0
+    started_at: float = 0.0
     log_path: str = ""
     extensions: int = 0
     facts: dict[str, Any] = field(default_factory=dict)
