@@ -25,7 +25,7 @@ OPTIONAL = ("slurm-wlm-jwt-plugin",)
 IMAGES = ("mmdebstrap", "squashfs-tools", "debian-archive-keyring")
 HUB = ("python3-venv", "libpam-runtime", "curl")
 BROWSER = ("chromium", "fonts-noto-cjk")
-CHECKS = ("shellcheck",)
+CHECKS = ("shellcheck", "sudo")
 
 
 def installed(names: tuple[str, ...]) -> set[str]:

@@ -20,14 +20,18 @@ WAYS = ("auto", "root", "self", "launcher")
 
 @dataclass(frozen=True)
 class Acting:
-    """`launcher` is None where a child gets the user's uid and gid, or is the Hub's own account."""
+    """`launcher` is None where a child gets the user's uid and gid, or is the Hub's own account; `trouble` says why
+    there is no way to act as anybody."""
 
     launcher: Launcher | None = None
+    trouble: Text | None = None
 
     def refusal(self, user: PosixUser) -> Text | None:
         """Why nothing is done as this account; None if it is."""
         if user.uid == 0:
             return Text("no session is started for root", "不为 root 启动会话")
+        if self.trouble is not None:
+            return self.trouble
         if self.launcher is not None:
             return self.launcher.refusal(user)
         if os.geteuid() not in (0, user.uid):
@@ -80,30 +84,39 @@ def _look(way: str, program: str) -> Acting:
     )
 
 
+def choose_for(spawner: Any) -> None:
+    """For a spawner of a Hub that did not choose at its start, since the class is wrapped by another: as the first one
+    is configured. Where there is no way, all users are refused with the reason."""
+    global _chosen
+    if _chosen is None:
+        try:
+            choose(spawner.acting, spawner.launcher)
+        except Internal as error:
+            spawner.log.critical("siflab: %s", error.message.en)
+            _chosen = Acting(trouble=error.message)
+
+
 def begin() -> None:
-    """Choose as soon as the Hub that loads this class has read its configuration. Without a way it ends, with the
-    reason; one that was running before it loaded this class goes on, and refuses."""
-    import asyncio
+    """Have each Hub of this spawner class choose when it starts; without a way it ends, with the reason."""
+    from siflab_spawner.hub_start import when_configured
 
-    from jupyterhub.app import JupyterHub
+    when_configured(_at_start)
 
-    try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:  # no Hub runs here
+
+def _at_start(app: Any) -> None:
+    from siflab_spawner.hub_start import is_used
+    from siflab_spawner.spawner import SingularitySlurmSpawner
+
+    if not is_used(app, SingularitySlurmSpawner):
         return
-    if JupyterHub.initialized():
-        loop.call_soon(_at_start_up, JupyterHub.instance())
-
-
-def _at_start_up(app: Any) -> None:
-    settings = app.config.get("SingularitySlurmSpawner", {})
+    settings: dict[str, Any] = {}
+    for owner in reversed(app.spawner_class.mro()):
+        settings.update(app.config.get(owner.__name__, {}))
     try:
         acting = choose(settings.get("acting", "auto"), settings.get("launcher", PROGRAM))
     except Internal as error:
         app.log.critical("siflab: %s. %s。", error.message.en, error.message.zh)
-        if app.tornado_application is None:
-            raise SystemExit(1) from None
-        return
+        raise SystemExit(1) from None
     if acting.launcher is not None:
         app.log.info(
             "siflab: users of the group %s are served through %s", acting.launcher.group, acting.launcher.program

@@ -12,7 +12,7 @@ from siflab.config import Resources, Site, load_site
 from siflab.errors import FieldError, Invalid, SiflabError
 from siflab.slurm.execute import Slurm
 from siflab_spawner import adoption, language
-from siflab_spawner.acting import PROGRAM, WAYS, current_acting
+from siflab_spawner.acting import PROGRAM, WAYS, choose_for, current_acting
 from siflab_spawner.bell import Bell
 from siflab_spawner.claim import Failure
 from siflab_spawner.failure import NO_INTERNAL_SSL, StartFailed, for_hub
@@ -96,6 +96,7 @@ class SingularitySlurmSpawner(WatcherSettings, batchspawner.SlurmSpawner):
         self._telling: asyncio.Future[Any] | None = None
         super().__init__(*args, **kwargs)
         tell_unused(self.config, self.log)
+        choose_for(self)
 
     # ---- the site and Slurm, one for all spawners of a Hub
 
