@@ -1,3 +1,4 @@
+import { environmentsPlugin } from './environments/plugin';
 import { logPlugin } from './log/plugin';
 import { clientPlugin, modelPlugin } from './model/plugin';
 import { promotePlugin } from './promote/plugin';
@@ -5,4 +6,11 @@ import { runsPlugin } from './runs/plugin';
 
 export * from './tokens';
 
-export default [clientPlugin, modelPlugin, promotePlugin, runsPlugin, logPlugin];
+export default [
+  clientPlugin,
+  modelPlugin,
+  promotePlugin,
+  runsPlugin,
+  logPlugin,
+  environmentsPlugin
+];

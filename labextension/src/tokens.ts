@@ -18,6 +18,9 @@ export namespace CommandIDs {
   export const openFolder = 'siflab:open-folder';
   export const openLog = 'siflab:open-log';
   export const cancelRun = 'siflab:cancel-run';
+  export const createEnvironment = 'siflab:create-environment';
+  /** Takes `name`; without it, the first of those that were made for an earlier image. */
+  export const rebuildEnvironment = 'siflab:rebuild-environment';
 }
 
 /** The id of the plugin whose schema holds all settings, menus and toolbar items. */

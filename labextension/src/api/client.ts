@@ -2,7 +2,18 @@ import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
 
 import { ApiFailure, failureOfNetwork, failureOfResponse } from './failure';
-import type { Finding, LogPiece, Preview, Run, RunList, RunRequest, Site } from './types';
+import type {
+  EnvironmentJob,
+  EnvironmentList,
+  EnvironmentRequest,
+  Finding,
+  LogPiece,
+  Preview,
+  Run,
+  RunList,
+  RunRequest,
+  Site
+} from './types';
 
 /** The folder of Siflab's routes, relative to the server's base URL. */
 const NAMESPACE = 'siflab';
@@ -46,6 +57,23 @@ export class Client {
   /** A piece of a run's log from a byte offset; a negative offset counts from the end. */
   getLog(id: string, offset: number): Promise<LogPiece> {
     return this.request('GET', ['runs', id, 'log'], { query: `?offset=${offset}` });
+  }
+
+  listEnvironments(): Promise<EnvironmentList> {
+    return this.request('GET', ['environments']);
+  }
+
+  /** Begin to make, change, rebuild or remove an environment. */
+  changeEnvironment(request: EnvironmentRequest): Promise<EnvironmentJob> {
+    return this.request('POST', ['environments'], { body: request });
+  }
+
+  getEnvironmentJob(): Promise<{ job: EnvironmentJob | null }> {
+    return this.request('GET', ['environments', 'job']);
+  }
+
+  stopEnvironmentJob(): Promise<EnvironmentJob> {
+    return this.request('POST', ['environments', 'job', 'stop']);
   }
 
   /** The address of the event stream. The token is in it only where Lab itself puts it there. */

@@ -38,6 +38,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/session/extension": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How much longer this session may be made now. 404 where the site extends no sessions. */
+        get: operations["getExtension"];
+        put?: never;
+        /** More time for this session. With `ends_at`, the end that was seen, a request that is sent twice counts once. */
+        post: operations["extendSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/inventory": {
         parameters: {
             query?: never;
@@ -171,6 +189,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/environments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The person's own environments (docs/environments.md), those for this session's image first. */
+        get: operations["listEnvironments"];
+        put?: never;
+        /** Begin to make, change, rebuild or remove an environment. One at a time; 409 while another one is at work. */
+        post: operations["changeEnvironment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/environments/job": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The last piece of work that was begun here, to be asked for again while it runs. */
+        get: operations["getEnvironmentJob"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/environments/job/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stop the work; what is half made is cleared away. One that has ended stays as it is. */
+        post: operations["stopEnvironmentJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/events": {
         parameters: {
             query?: never;
@@ -293,6 +363,31 @@ export interface components {
             cuda_visible_devices?: string | null;
             /** Format: date-time */
             started_at?: string | null;
+            /**
+             * Format: date-time
+             * @description as the Hub knows it now, extensions included
+             */
+            ends_at?: string | null;
+            /** @description null where the site extends no sessions, or the Hub does not say */
+            extension?: components["schemas"]["Extension"] | null;
+        };
+        Extension: {
+            allowed: boolean;
+            why_not: components["schemas"]["Text"] | null;
+            /** Format: date-time */
+            ends_at: string | null;
+            /** @description the most that can be added now */
+            longest_seconds: number;
+            longest_because: components["schemas"]["Text"] | null;
+            /** @description the most at a time by the site's rule */
+            step_seconds: number;
+            /** @description how often it was extended */
+            used: number;
+            /** @description how often it may be; null for no limit */
+            times: number | null;
+        };
+        ExtensionRequest: {
+            seconds: number;
             /** Format: date-time */
             ends_at?: string | null;
         };
@@ -426,6 +521,80 @@ export interface components {
             /** @description the run has ended and this is its last piece */
             complete: boolean;
         };
+        Environment: {
+            name: string;
+            /** @description of the image that it was made for: 12 hexadecimal digits */
+            id: string;
+            /** @description the name of its kernel */
+            kernel: string;
+            image_id: string;
+            /** @description the image's */
+            title: components["schemas"]["Text"];
+            /**
+             * @description `earlier`: for another image than this session's, or an earlier state of it; rebuild it to use it here
+             * @enum {string}
+             */
+            state: "ready" | "earlier" | "lost" | "unfinished" | "making";
+            state_text: components["schemas"]["Text"];
+            folder: string;
+            python: string;
+            /** @description what was asked for */
+            packages: string[];
+            /** @description `name==version` */
+            installed: string[];
+            /** @description packages of the image that its own stand before */
+            replaces: {
+                [key: string]: string;
+            };
+            created_at: string;
+        };
+        EnvironmentList: {
+            /** @description environments can be made by this server */
+            available: boolean;
+            why_not: components["schemas"]["Text"] | null;
+            image: {
+                id: string;
+                title: components["schemas"]["Text"];
+                identity: string;
+            } | null;
+            /** @description `scratch`, `home`: where one may lie, the site's choice first */
+            roots: string[];
+            environments: components["schemas"]["Environment"][];
+            job: components["schemas"]["EnvironmentJob"] | null;
+        };
+        EnvironmentRequest: {
+            /** @enum {string} */
+            action: "create" | "install" | "rebuild" | "remove";
+            name: string;
+            /** @default [] */
+            packages: string[];
+            root?: string | null;
+            /** @default false */
+            from_source: boolean;
+            /** @description for `remove`, where there is one for several images */
+            id?: string | null;
+        };
+        EnvironmentJob: {
+            number: number;
+            /** @enum {string} */
+            action: "create" | "install" | "rebuild" | "remove";
+            name: string;
+            /** @enum {string} */
+            state: "running" | "done" | "failed" | "stopped";
+            step: components["schemas"]["Text"];
+            /** @description the last lines of pip */
+            lines: string[];
+            failure: components["schemas"]["Failure"] | null;
+            environment: components["schemas"]["Environment"] | null;
+            /** @description after a rebuild, what has another version than before */
+            changes: {
+                name: string;
+                before: string | null;
+                now: string | null;
+            }[];
+            /** Format: date-time */
+            started_at: string;
+        };
         SlurmHealth: {
             reachable: boolean;
             message?: components["schemas"]["Text"] | null;
@@ -497,6 +666,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Session"];
+                };
+            };
+            default: components["responses"]["Failure"];
+        };
+    };
+    getExtension: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What is possible */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Extension"];
+                };
+            };
+            default: components["responses"]["Failure"];
+        };
+    };
+    extendSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExtensionRequest"];
+            };
+        };
+        responses: {
+            /** @description What is possible after it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Extension"];
                 };
             };
             default: components["responses"]["Failure"];
@@ -693,6 +908,96 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LogPiece"];
+                };
+            };
+            default: components["responses"]["Failure"];
+        };
+    };
+    listEnvironments: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The environments */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvironmentList"];
+                };
+            };
+            default: components["responses"]["Failure"];
+        };
+    };
+    changeEnvironment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EnvironmentRequest"];
+            };
+        };
+        responses: {
+            /** @description The work that has begun */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvironmentJob"];
+                };
+            };
+            default: components["responses"]["Failure"];
+        };
+    };
+    getEnvironmentJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The work */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        job: components["schemas"]["EnvironmentJob"] | null;
+                    };
+                };
+            };
+            default: components["responses"]["Failure"];
+        };
+    };
+    stopEnvironmentJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The work */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvironmentJob"];
                 };
             };
             default: components["responses"]["Failure"];

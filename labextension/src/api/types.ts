@@ -20,6 +20,10 @@ export type RunState = Run['state'];
 export type LogPiece = Schemas['LogPiece'];
 export type SlurmHealth = Schemas['SlurmHealth'];
 export type Event = Schemas['Event'];
+export type Environment = Schemas['Environment'];
+export type EnvironmentList = Schemas['EnvironmentList'];
+export type EnvironmentRequest = Schemas['EnvironmentRequest'];
+export type EnvironmentJob = Schemas['EnvironmentJob'];
 
 /** What `GET runs` answers. */
 export interface RunList {
