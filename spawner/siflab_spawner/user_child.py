@@ -2,14 +2,16 @@
 harms nobody and so that nothing is done with root's rights.
 
 It is given to a Python as ``-I -S -c <this text>`` and runs on Python 3.6 and later with the standard library alone.
+For a Hub that is not root the launcher does the same (launcher/siflab-launcher).
 Standard input: one JSON object with ``task`` and its arguments. Standard output: one JSON object.
 """
 
-# ruff: noqa: PTH103, PTH108, PTH110, PTH112, PTH123
+# ruff: noqa: PTH103, PTH108, PTH110, PTH112, PTH114
 
 import errno
 import json
 import os
+import re
 import stat
 import sys
 import time
@@ -27,11 +29,13 @@ def prepare(log_folder, image, sources, keep_days):
 
 
 def _make_log_folder(folder, keep_days):
+    """Old logs of jobs go, but not through a link that leads to other files of the user."""
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         oldest = time.time() - keep_days * 86400
-        for entry in os.scandir(folder):
-            if entry.name.endswith(".log") and entry.stat(follow_symlinks=False).st_mtime < oldest:
+        for entry in [] if os.path.islink(folder) else list(os.scandir(folder)):
+            status = entry.stat(follow_symlinks=False)
+            if re.fullmatch(r"[0-9_]+\.log", entry.name) and stat.S_ISREG(status.st_mode) and status.st_mtime < oldest:
                 os.unlink(entry.path)
     except OSError as error:
         return {"ok": False, "words": os.strerror(error.errno or errno.EIO)}
@@ -42,8 +46,8 @@ def _look_at_image(path):
     try:
         if os.path.isdir(path):
             return {"problem": None, "words": ""}
-        with open(path, "rb") as stream:
-            head = stream.read(_MAGIC_OFFSET + len(_MAGIC))
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
+            head = stream.read(_MAGIC_OFFSET + len(_MAGIC)) or b""
     except FileNotFoundError:
         return {"problem": "missing", "words": ""}
     except OSError as error:

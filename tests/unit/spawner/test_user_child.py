@@ -68,16 +68,30 @@ async def test_the_log_has_a_private_folder(site, tmp_path, me):
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
+def old_files(folder):
+    """Logs and others of 1970, and a new log."""
+    folder.mkdir(parents=True)
+    for name in ("1.log", "1_2.log", "2.log", "train.log", "old.txt"):
+        (folder / name).write_text("")
+        if name != "2.log":
+            os.utime(folder / name, (0, 0))
+
+
 async def test_old_logs_go_other_files_stay(site, tmp_path, me):
     folder = tmp_path / "home" / ".siflab" / "sessions"
-    folder.mkdir(parents=True)
-    for name in ("old.log", "new.log", "old.txt"):
-        (folder / name).write_text("")
-    for name in ("old.log", "old.txt"):
-        os.utime(folder / name, (0, 0))
+    old_files(folder)
     good = ready_site(site, tmp_path)
     await prepare(SLURM, me, good, resources_of(good, {"profile": "cpu"}, []))
-    assert sorted(os.listdir(folder)) == ["new.log", "old.txt"]
+    assert sorted(os.listdir(folder)) == ["2.log", "old.txt", "train.log"]
+
+
+async def test_nothing_is_cleared_away_behind_a_link(site, tmp_path, me):
+    old_files(tmp_path / "results")
+    (tmp_path / "home" / ".siflab").mkdir(parents=True)
+    (tmp_path / "home" / ".siflab" / "sessions").symlink_to(tmp_path / "results")
+    good = ready_site(site, tmp_path)
+    await prepare(SLURM, me, good, resources_of(good, {"profile": "cpu"}, []))
+    assert len(os.listdir(tmp_path / "results")) == 5
 
 
 MISSING = [
