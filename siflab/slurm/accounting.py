@@ -4,8 +4,9 @@ One question for the whole site, not one for each user. Limits of jobs (MaxTRES,
 with what the account above passes on; limits of groups (GrpTRES) stand at each account, see sacctmgr(1) WOPLimits.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from siflab.slurm.memory import parse_memory
 from siflab.slurm.records import Unreadable
@@ -54,6 +55,50 @@ class Qos:
     group_tres: Tres
     max_wall: int | None
     max_jobs_per_user: int | None
+
+
+@dataclass(frozen=True)
+class Accounting:
+    """What sacctmgr and ``scontrol show config`` said, for all users. `enforced` are the words of
+    AccountingStorageEnforce, None where it is not known, `hidden` those of PrivateData that hide things from us."""
+
+    associations: tuple[Association, ...] = ()
+    qos: Mapping[str, Qos] = field(default_factory=dict)
+    default_accounts: Mapping[str, str] = field(default_factory=dict)
+    enforced: frozenset[str] | None = None
+    hidden: frozenset[str] = frozenset()
+
+    @cached_property
+    def by_user(self) -> dict[str, list[Association]]:
+        found: dict[str, list[Association]] = {}
+        for association in self.associations:
+            if association.user:
+                found.setdefault(association.user, []).append(association)
+        return found
+
+    @cached_property
+    def accounts(self) -> dict[str, Association]:
+        return {association.account: association for association in self.associations if not association.user}
+
+    @property
+    def enforces_associations(self) -> bool:
+        return bool(self.enforced and self.enforced & {"associations", "limits", "qos", "safe", "wckeys", "all"})
+
+    @property
+    def enforces_limits(self) -> bool:
+        return bool(self.enforced and self.enforced & {"limits", "safe", "all"})
+
+    @property
+    def enforces_qos(self) -> bool:
+        return bool(self.enforced and self.enforced & {"qos", "all"})
+
+    def above(self, account: str) -> Iterator[Association]:
+        """The account and those above it; a loop, which Slurm has none of, ends."""
+        seen: set[str] = set()
+        while account in self.accounts and account not in seen:
+            seen.add(account)
+            yield self.accounts[account]
+            account = self.accounts[account].parent
 
 
 def show(entity: str, fields: Iterable[str], *where: str) -> list[str]:

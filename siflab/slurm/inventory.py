@@ -137,6 +137,20 @@ class PartitionInventory:
         """What is free on the nodes that a job without a reservation, or in `reservation`, may have."""
         return self._now.get(reservation or "", frozenset())
 
+    def gpu_numbers(self, gpu_type: str | None, reservations: frozenset[str]) -> tuple[int, int]:
+        """(free, all) GPUs of this type. Free are those on nodes that nobody reserved (``""``) or one of `reservations`
+        did. Counted once for all who ask."""
+        key = (gpu_type, reservations & self._now.keys())
+        if key not in self._counted:
+            up = [node for node in self.nodes if node.state.is_up and node.state.reservation in reservations]
+            free = sum(node.now.gpu_count(gpu_type) for node in up)
+            self._counted[key] = (free, sum(node.ever.gpu_count(gpu_type) for node in self.nodes))
+        return self._counted[key]
+
+    @cached_property
+    def _counted(self) -> dict[tuple[str | None, frozenset[str]], tuple[int, int]]:
+        return {}
+
     @cached_property
     def _now(self) -> dict[str, frozenset[Shape]]:
         by_reservation: dict[str, set[Shape]] = defaultdict(set)

@@ -5,13 +5,12 @@ Only what is proven is forbidden. Where the accounting database is away, hides t
 Limits" in Slurm's documentation (QOS of the partition, QOS of the job, association, the accounts above it).
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 
 from siflab.errors import FieldError
-from siflab.slurm.accounting import Association, Qos, Tres
+from siflab.slurm.accounting import Accounting, Association, Qos, Tres
 from siflab.slurm.inventory import Inventory
 from siflab.slurm.limit_words import (
     Ceiling,
@@ -48,49 +47,6 @@ class Target:
     account: str | None = None
     qos: str | None = None
     reservation: str | None = None
-
-
-@dataclass(frozen=True)
-class Accounting:
-    """What sacctmgr and ``scontrol show config`` said, for all users. `enforced` are the words of
-    AccountingStorageEnforce, None where it is not known."""
-
-    associations: tuple[Association, ...] = ()
-    qos: Mapping[str, Qos] = field(default_factory=dict)
-    default_accounts: Mapping[str, str] = field(default_factory=dict)
-    enforced: frozenset[str] | None = None
-
-    @cached_property
-    def by_user(self) -> dict[str, list[Association]]:
-        found: dict[str, list[Association]] = {}
-        for association in self.associations:
-            if association.user:
-                found.setdefault(association.user, []).append(association)
-        return found
-
-    @cached_property
-    def accounts(self) -> dict[str, Association]:
-        return {association.account: association for association in self.associations if not association.user}
-
-    @property
-    def enforces_associations(self) -> bool:
-        return bool(self.enforced and self.enforced & {"associations", "limits", "qos", "safe", "wckeys", "all"})
-
-    @property
-    def enforces_limits(self) -> bool:
-        return bool(self.enforced and self.enforced & {"limits", "safe", "all"})
-
-    @property
-    def enforces_qos(self) -> bool:
-        return bool(self.enforced and self.enforced & {"qos", "all"})
-
-    def above(self, account: str) -> Iterator[Association]:
-        """The account and those above it; a loop, which Slurm has none of, ends."""
-        seen: set[str] = set()
-        while account in self.accounts and account not in seen:
-            seen.add(account)
-            yield self.accounts[account]
-            account = self.accounts[account].parent
 
 
 class Rights:
@@ -164,12 +120,13 @@ class Rights:
         return [error for error in errors if error is not None]
 
     def _partition_obstacle(self, target: Target) -> FieldError | None:
-        if self.inventory is None or not self.inventory.partitions:
+        known = self.partition(target.partition)
+        if self.inventory is None or (known is None and "partitions" in self.accounting.hidden):
             return None
         association = self.association(target)
         return may_use_partition(
             target.partition,
-            self.partition(target.partition),
+            known,
             self,
             account=target.account or (association.account if association else None),
             qos=self.qos_of(target),
@@ -198,9 +155,11 @@ class Rights:
         return None
 
     def _reservation_obstacle(self, target: Target) -> FieldError | None:
+        reservation = self.reservation(target.reservation)
         if not target.reservation or self.inventory is None:
             return None
-        reservation = self.reservation(target.reservation)
+        if reservation is None and "reservations" in self.accounting.hidden:
+            return None
         usable = [one.name for one in self.reservations]
         if reservation is None or self._is_over(reservation) or may_use_reservation(reservation, self) is False:
             return not_yours("reservation", target.reservation, usable)

@@ -36,24 +36,18 @@ def gpu_numbers(rights: Rights, target: Target) -> tuple[int, int] | None:
     partition = _partition(rights, target)
     if partition is None:
         return None
-    names = _open_to(rights, target)
-    free = total = 0
-    for node in partition.nodes:
-        total += node.ever.gpu_count(target.gpu_type)
-        if node.state.is_up and node.state.reservation in names:
-            free += node.now.gpu_count(target.gpu_type)
-    return free, total
+    return partition.gpu_numbers(target.gpu_type, _open_to(rights, target))
 
 
 def _partition(rights: Rights, target: Target) -> PartitionInventory | None:
     return rights.inventory.by_name.get(target.partition) if rights.inventory else None
 
 
-def _open_to(rights: Rights, target: Target) -> set[str]:
+def _open_to(rights: Rights, target: Target) -> frozenset[str]:
     """The reservations whose nodes a job may have: its own, or none and those that draw jobs in (MAGNETIC)."""
     if target.reservation:
-        return {target.reservation}
-    return {"", *(one.name for one in rights.reservations if "MAGNETIC" in one.flags and one.active)}
+        return frozenset({target.reservation})
+    return frozenset({"", *(one.name for one in rights.reservations if "MAGNETIC" in one.flags and one.active)})
 
 
 def _holds(shapes: Iterable[Shape], target: Target, gpus: int, cpus: int, memory: int) -> bool:

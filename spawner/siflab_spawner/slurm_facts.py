@@ -3,6 +3,7 @@
 import asyncio
 import grp
 import logging
+import os
 import re
 import time
 from dataclasses import replace
@@ -14,6 +15,7 @@ from siflab.slurm.accounting import (
     ASSOCIATION_FIELDS,
     QOS_FIELDS,
     USER_FIELDS,
+    Accounting,
     Association,
     Qos,
     parse_associations,
@@ -25,7 +27,7 @@ from siflab.slurm.commands import scontrol_config, scontrol_nodes, scontrol_part
 from siflab.slurm.execute import Completed, Slurm, require_reachable
 from siflab.slurm.inventory import Inventory, take_inventory
 from siflab.slurm.records import Unreadable
-from siflab.slurm.rights import Accounting, Person, Rights
+from siflab.slurm.rights import Person, Rights
 from siflab.slurm.scontrol import parse_config, parse_nodes, parse_partitions, parse_reservations
 from siflab.text import Text
 from siflab_spawner.as_user import find_user
@@ -102,7 +104,8 @@ class SlurmFacts:
         """Four questions for all users; one where nothing of it is enforced."""
         config = parse_config((await self._ask(scontrol_config())).stdout)
         enforced = frozenset(_WORD.findall(config.get("AccountingStorageEnforce", "").lower())) - {"none"}
-        found = Accounting(enforced=enforced)
+        hidden = _WORD.findall(config.get("PrivateData", "").lower()) if os.geteuid() else []
+        found = Accounting(enforced=enforced, hidden=frozenset(hidden))
         if not found.enforces_associations:
             return found
         cluster = (self.slurm.cluster or config.get("ClusterName", "")).lower()

@@ -5,10 +5,10 @@ from datetime import datetime, timezone
 
 import pytest
 
-from siflab.slurm.accounting import parse_associations, parse_default_accounts, parse_qos, parse_tres
+from siflab.slurm.accounting import Accounting, parse_associations, parse_default_accounts, parse_qos, parse_tres
 from siflab.slurm.inventory import take_inventory
 from siflab.slurm.records import Unreadable
-from siflab.slurm.rights import Accounting, Person, Rights, Target
+from siflab.slurm.rights import Person, Rights, Target
 from siflab.slurm.scontrol import parse_nodes, parse_partitions, parse_reservations
 from tests.unit.slurm import samples
 
@@ -175,6 +175,16 @@ def test_what_is_not_known_or_not_enforced_forbids_nothing(changes):
     mine = rights(STUDENT, **changes)
     assert mine.obstacles(replace(GPU, account="x", qos="y")) == []
     assert mine.ceilings(GPU)["gpus"].value == 4
+
+
+def test_what_slurm_hides_from_us_is_not_said_to_be_missing():
+    mine = rights(STUDENT)
+    for hidden, codes in (
+        ({"partitions", "reservations"}, []),
+        ({"jobs"}, ["no-such-partition", "reservation-not-yours"]),
+    ):
+        mine.accounting = replace(mine.accounting, hidden=frozenset(hidden))
+        assert [one.code for one in mine.obstacles(Target("secret", reservation="secret"))] == codes
 
 
 def test_without_slurm_there_is_no_limit():
