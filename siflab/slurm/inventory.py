@@ -140,7 +140,7 @@ class PartitionInventory:
     def gpu_numbers(self, gpu_type: str | None, reservations: frozenset[str]) -> tuple[int, int]:
         """(free, all) GPUs of this type. Free are those on nodes that nobody reserved (``""``) or one of `reservations`
         did. Counted once for all who ask."""
-        key = (gpu_type, reservations & self._now.keys())
+        key = (gpu_type, reservations.intersection(self._now))
         if key not in self._counted:
             up = [node for node in self.nodes if node.state.is_up and node.state.reservation in reservations]
             free = sum(node.now.gpu_count(gpu_type) for node in up)
