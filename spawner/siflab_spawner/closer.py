@@ -24,7 +24,8 @@ class Reading:
 class Doubt:
     """A job in question: `record` is what squeue just said of it (None: it lacks it), `last` what it said before.
     `owner`: its owner's account, where that could be told; `as_owner`: Slurm is to be asked as the owner; `sees_all`:
-    nothing can be hidden from the Hub's account, now or after a change of Slurm's configuration."""
+    nothing can be hidden from the Hub's account, now or after a change of Slurm's configuration; `patient`: see
+    `confirm_end`."""
 
     job_id: str
     ours: Ours
@@ -33,6 +34,7 @@ class Doubt:
     owner: PosixUser | None
     as_owner: bool
     sees_all: bool
+    patient: bool = False
 
 
 def is_surely_ours(ours: Ours, record: QueueRecord, verified: object = None) -> bool:
@@ -63,6 +65,7 @@ async def look_closer(slurm: Ask, doubt: Doubt) -> Reading | Hidden | None:
         sees_all=doubt.sees_all,
         owner=owner,
         as_owner=doubt.as_owner,
+        patient=doubt.patient,
     )
     return Reading("ended", record or doubt.last, found) if isinstance(found, Outcome) else found
 

@@ -10,11 +10,13 @@ it. A field is believed only where its name stands once.
 import asyncio
 import pwd
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from siflab.slurm.commands import sacct_outcome, scontrol_job, squeue_jobs
 from siflab.slurm.execute import Completed, PosixUser
+from siflab.slurm.memory import parse_memory
 from siflab.slurm.records import AccountingRecord, QueueRecord, Unreadable, parse_outcome
 from siflab.slurm.states import StateInfo, state_info
 from siflab.slurm.time import parse_limit, parse_timestamp
@@ -25,13 +27,12 @@ from siflab_spawner.queue_answer import UNKNOWN_JOB, NoProof, read_queue
 
 NOT_OURS = StateInfo("NOT_OURS", "ended", Text("the number is another job's now", "该编号现属于另一个作业"))
 _GONE = StateInfo("GONE", "ended", Text("no longer known to Slurm", "Slurm 已没有其记录"))
-_WORD = {
-    name: re.compile(rf"(?:^|\s){name}=(\S+)")
-    for name in ("JobState", "Reason", "ExitCode", "EndTime", "BatchHost", "TimeLimit", "UserId")
-}
+_NAMES = "JobState Reason ExitCode EndTime BatchHost TimeLimit UserId MinMemoryNode"
+_WORD = {name: re.compile(rf"(?:^|\s){name}=(\S+)") for name in _NAMES.split()}
 _USER_ID = re.compile(r"\((\d{1,10})\)$", re.ASCII)
 _CODE = re.compile(r"(\d{1,9}):(\d{1,9})", re.ASCII)
 _BY = re.compile(r"CANCELLED by (\d{1,10})", re.ASCII)
+_PAUSES = (0.5, 0.5, 1.0, 2.0)  # seconds
 _TELLS_ALL = ("NODE_FAIL", "BOOT_FAIL", "DEADLINE", "COMPLETED", "PREEMPTED", "TIMEOUT")
 
 
@@ -57,11 +58,12 @@ async def confirm_end(
     sees_all: bool = True,
     owner: PosixUser | None = None,
     as_owner: bool = False,
+    patient: bool = False,
 ) -> Outcome | Hidden | None:
     """The outcome of a job that squeue shows as ended (`record`) or lacks; None when nothing confirms that it ended.
 
     Unless the Hub's account `sees_all` jobs, one that it does not see is asked for as its `owner` too. `as_owner`: ask
-    everything as the owner.
+    everything as the owner. `patient`: accounting, which lags, is waited for some seconds where it knows more.
     """
     asker = owner if as_owner else None
     shown = await slurm.arun(scontrol_job(job_id), user=asker)
@@ -71,8 +73,7 @@ async def confirm_end(
     outcome = said if isinstance(said, Outcome) else None
     if outcome is not None and outcome.state.name in (*_TELLS_ALL, NOT_OURS.name):
         return outcome
-    counted = await slurm.arun(sacct_outcome(job_id), user=asker)
-    from_accounting = outcome_of_sacct(job_id, counted.stdout, ours, owner) if counted.ok else None
+    from_accounting = await _ask_accounting(slurm, job_id, ours, owner, asker, _PAUSES if patient and outcome else ())
     if from_accounting is not None:
         return await asyncio.to_thread(_named, from_accounting)
     if outcome is not None:
@@ -89,6 +90,18 @@ async def confirm_end(
     if said != "gone" or as_owner or sees_all:
         return Outcome(job_id, _GONE) if said == "gone" else None
     return await _ask_owner(slurm, job_id, owner)
+
+
+async def _ask_accounting(
+    slurm: Ask, job_id: str, ours: Ours, owner: PosixUser | None, asker: PosixUser | None, pauses: Sequence[float]
+) -> Outcome | None:
+    for pause in (*pauses, None):
+        counted = await slurm.arun(sacct_outcome(job_id), user=asker)
+        found = outcome_of_sacct(job_id, counted.stdout, ours, owner) if counted.ok else None
+        if found is not None or pause is None or not counted.ok:
+            return found
+        await asyncio.sleep(pause)
+    return None
 
 
 async def _ask_owner(slurm: Ask, job_id: str, owner: PosixUser | None) -> Outcome | Hidden | None:
@@ -132,6 +145,7 @@ def read_scontrol(
         node=fields.get("BatchHost", ""),
         time_limit=_limit(fields.get("TimeLimit", "")),
         uid=int(uid[1]) if uid else None,
+        memory_mib=_memory(fields.get("MinMemoryNode", "")),
     )
 
 
@@ -194,6 +208,13 @@ def _named(outcome: Outcome) -> Outcome:
 def _limit(text: str) -> int | None:
     try:
         return parse_limit(text)
+    except ValueError:
+        return None
+
+
+def _memory(text: str) -> int | None:
+    try:
+        return parse_memory(text) or None
     except ValueError:
         return None
 

@@ -147,12 +147,13 @@ def _memory(outcome: Outcome) -> Text:
     asked, used = outcome.memory_mib, outcome.used_mib
     if not asked:
         return Text("used more memory than it asked for", "使用的内存超过申请量")
-    if used and used >= asked * _NEAR and _gib(used) != _gib(asked):
+    if used and used >= asked * _NEAR and _amount(used) != _amount(asked):
         return Text(
-            f"used {_gib(used)} of {_gib(asked)} GiB", f"使用了 {_gib(used)} GiB 内存（申请 {_gib(asked)} GiB）"
+            f"used {_amount(used)} of {_amount(asked)} of memory",
+            f"使用了 {_amount(used)} 内存（申请 {_amount(asked)}）",
         )
-    return Text(f"reached its {_gib(asked)} GiB of memory", f"内存用量达到申请的 {_gib(asked)} GiB")
+    return Text(f"reached its {_amount(asked)} of memory", f"内存用量达到申请的 {_amount(asked)}")
 
 
-def _gib(mib: int) -> str:
-    return f"{mib / 1024:.2g}" if mib < 1024 else f"{mib / 1024:.1f}".removesuffix(".0")
+def _amount(mib: int) -> str:
+    return f"{mib} MiB" if mib < 1024 else f"{mib / 1024:.1f}".removesuffix(".0") + " GiB"

@@ -255,8 +255,9 @@ class Watcher:
                     owner = await self._find(followed.ours.owner)
                 except SiflabError:
                     owner = None
-            last = followed.reading.record
-            found = await look_closer(self, Doubt(job_id, followed.ours, record, last, owner, as_owner, self.is_root))
+            last, patient = followed.reading.record, not followed.starting
+            doubt = Doubt(job_id, followed.ours, record, last, owner, as_owner, self.is_root, patient)
+            found = await look_closer(self, doubt)
         if isinstance(found, Hidden):
             self._now_sees_all(False)
             self._set(job_id, Reading(found.record.state.kind, found.record))

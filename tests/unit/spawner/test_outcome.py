@@ -5,6 +5,7 @@ import pytest
 from siflab.slurm.execute import Completed, PosixUser
 from siflab.slurm.records import OUTCOME_FIELDS, SEPARATOR
 from siflab.slurm.states import BASE_STATES, state_info
+from siflab_spawner import evidence
 from siflab_spawner.evidence import NOT_OURS, Hidden, confirm_end, outcome_of_sacct, read_scontrol
 from siflab_spawner.mark import ANY, Ours
 from siflab_spawner.outcome import Outcome, in_words
@@ -39,10 +40,10 @@ WORDS = [
     (ended("TIMEOUT", time_limit=7200), "its time limit of 2:00:00 was reached", "时间上限（2:00:00）"),
     (ended("TIMEOUT", reason="QOSGrpCPUMinutesLimit"), "a limit of its QOS was reached", "QOS 的上限已达到"),
     (ended("OUT_OF_MEMORY"), "used more memory than it asked for", "超过申请量"),
-    (ended("OUT_OF_MEMORY", memory_mib=16384, used_mib=16589), "used 16.2 of 16 GiB", "使用了 16.2 GiB 内存"),
+    (ended("OUT_OF_MEMORY", memory_mib=16384, used_mib=16589), "used 16.2 GiB of 16 GiB", "使用了 16.2 GiB 内存"),
     (ended("OUT_OF_MEMORY", memory_mib=16384, used_mib=9000), "reached its 16 GiB of memory", "达到申请的 16 GiB"),
     (ended("OUT_OF_MEMORY", memory_mib=16384, used_mib=16383), "reached its 16 GiB of memory", "达到申请的 16 GiB"),
-    (ended("OUT_OF_MEMORY", memory_mib=500), "reached its 0.49 GiB", "0.49 GiB"),
+    (ended("OUT_OF_MEMORY", memory_mib=500), "reached its 500 MiB", "500 MiB"),
     (ended("NODE_FAIL", node="gpu02"), "node gpu02 failed", "节点 gpu02 故障"),
     (ended("BOOT_FAIL", node="gpu02"), "node gpu02 did not boot", "节点 gpu02 启动失败"),
     (ended("CANCELLED", cancelled_by=0, cancelled_by_name="root"), "cancelled by root. Ask", "操作者：root"),
@@ -171,6 +172,19 @@ async def test_accounting_is_asked_only_where_it_knows_more():
     slurm = FakeSlurm(scontrol=shown("CANCELLED"), sacct=said(sacct(state="CANCELLED by 0")))
     outcome = await confirm_end(slurm, "7", None)
     assert (outcome.cancelled_by, outcome.cancelled_by_name) == (0, "root")
+
+
+@pytest.mark.asyncio
+async def test_accounting_that_lags_is_waited_for_where_nobody_waits_for_the_end(monkeypatch):
+    monkeypatch.setattr(evidence, "_PAUSES", (0.0, 0.0))
+    late = [said(sacct(state="RUNNING")), said(sacct(state="CANCELLED by 0"))]
+    slurm = FakeSlurm(scontrol=shown("CANCELLED"), sacct=list(late))
+    assert (await confirm_end(slurm, "7", None, patient=True)).cancelled_by_name == "root"
+    slurm = FakeSlurm(scontrol=shown("CANCELLED"), sacct=list(late))
+    assert (await confirm_end(slurm, "7", None)).cancelled_by is None
+    slurm = FakeSlurm(scontrol=shown("CANCELLED"), sacct=said(""))
+    assert (await confirm_end(slurm, "7", None, patient=True)).state.name == "CANCELLED"
+    assert len(slurm.named("sacct")) == 3
 
 
 FORGED = shown("RUNNING", name="x JobState=COMPLETED")

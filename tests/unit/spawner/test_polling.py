@@ -65,6 +65,19 @@ async def test_a_session_whose_job_was_started_again_ends_with_a_message(monkeyp
     assert stopped == [True] and "put back into the queue by an administrator" in notices[0].en
 
 
+async def test_a_session_whose_job_ran_again_and_ended_is_told_why(monkeypatch):
+    again = said(row("1", "FAILED", start="2026-12-01T10:20:00"))
+    slurm = FakeSlurm(
+        squeue=[said(row("1", start=STARTED)), again],
+        scontrol=said("JobId=1 JobState=FAILED ExitCode=41:0 \n"),
+        sacct=AWAY,
+    )
+    spawner, notices, stopped, _ = ready_spawner(slurm, monkeypatch)
+    assert await poll_session(spawner) is None
+    assert await poll_again(spawner) == 41
+    assert stopped == [] and "put back into the queue by an administrator" in notices[0].en
+
+
 async def test_a_restarted_hub_knows_when_it_began(monkeypatch):
     spawner, notices, _, _ = ready_spawner(FakeSlurm(squeue=said(row("1", start="2026-12-01T10:20:00"))), monkeypatch)
     spawner.session.started_at = 1.0
