@@ -3,9 +3,18 @@
 import argparse
 
 from siflab.cli.terminal import in_words, pick, say, warn
-from siflab.config import load_site, site_path
+from siflab.config import Image, load_site, site_path
 from siflab.container.checks import check_binds
+from siflab.container.digest import sha256_of
 from siflab.container.image import check_image
+
+
+def _digest(image: Image) -> str | None:
+    """Of the whole file, which takes seconds: environments and runs go by what site.yaml states, so it must be true."""
+    try:
+        return sha256_of(image.path)
+    except OSError:  # a sandbox folder
+        return None
 
 
 def check(options: argparse.Namespace) -> int:
@@ -18,6 +27,8 @@ def check(options: argparse.Namespace) -> int:
         problem = check_image(image.path)
         if problem is not None:
             problems.append(f"images.{name}.path: {in_words(problem)}")
+        elif image.digest is not None and (found := _digest(image)) not in (None, image.digest):
+            problems.append(f"images.{name}.digest: {pick('the file has', '文件实际为')} {found}")
     for problem_words in problems:
         warn(f"{path}: {problem_words}")
     counts = len(site.images), len(site.profiles)

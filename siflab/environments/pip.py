@@ -99,6 +99,7 @@ _NETWORK = re.compile(
     r"NewConnectionError|Max retries exceeded|name resolution|Network is unreachable|ReadTimeoutError|ConnectTimeout|"
     r"ProxyError|Connection refused|No route to host|ConnectionResetError"
 )
+_NO_FILE = re.compile(r"No such file or directory: '([^']+)'")
 _NO_MATCH = re.compile(r"No matching distribution found for ([^\s(;]+)")
 
 
@@ -134,6 +135,9 @@ def failure(lines: list[str], from_source: bool) -> SiflabError:
                 "或用 `pip config set global.index-url 地址` 设置站点镜像源",
             )
         )
+    gone = _NO_FILE.search(text)
+    if gone:
+        return Conflict(Text(f"the file {gone[1]} does not exist", f"文件 {gone[1]} 不存在"))
     missing = _NO_MATCH.search(text)
     if missing:
         return _no_match(missing[1], from_source)

@@ -4,6 +4,7 @@ is in no script, no argument list and no environment that accounting keeps."""
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlparse
 
+from siflab.environments import program_text
 from siflab.slurm.records import QueueRecord
 from siflab_spawner.facts import session_json
 
@@ -20,7 +21,7 @@ def claim_answer(spawner: "SingularitySlurmSpawner", record: QueueRecord) -> dic
     return {
         "env": session_environment(spawner, session.port),
         "argv": session_argv(spawner),
-        "files": {},
+        "files": {"environments": program_text()},
         "session": session_json(
             session.facts,
             user=spawner.user.name,

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from siflab.cli import main
-from siflab.container.digest import fingerprint
+from siflab.container.digest import fingerprint, sha256_of
 
 
 @pytest.fixture
@@ -81,6 +81,18 @@ def test_what_is_wrong_is_said_before_a_container_starts(site, started, capsys, 
     assert main(["env", *words]) == code
     assert says in capsys.readouterr().err
     assert started == []
+
+
+def test_a_digest_that_site_yaml_states_must_be_the_files(site, tmp_path, capsys):
+    site.write_bytes(b"#!/usr/bin/env run-singularity\n\0SIF_MAGIC\0")
+    data = json.loads((tmp_path / "site.json").read_text())
+    data["singularity"]["binds"] = []
+    del data["images"]["none"]
+    for digest, code in ((sha256_of(site), 0), ("sha256:" + "0" * 64, 2)):
+        data["images"]["torch"]["digest"] = digest
+        (tmp_path / "site.json").write_text(json.dumps(data))
+        assert main(["site", "check"]) == code
+    assert f"images.torch.digest: the file has {sha256_of(site)}" in capsys.readouterr().err
 
 
 def test_help_needs_no_image(capsys, started, monkeypatch):

@@ -25,6 +25,7 @@ from siflab.text import Text
         ("(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] x", Internal, "certificate"),
         ("ERROR: No matching distribution found for torch==9", Conflict, "no package torch==9"),
         ("/opt/python: No module named pip", Internal, "no pip"),
+        ("ERROR: OSError: [Errno 2] No such file or directory: '/w/x.whl'", Conflict, "/w/x.whl does not exist"),
         ("ERROR: something else", Internal, "something else"),
     ],
 )
