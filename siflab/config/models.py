@@ -212,6 +212,21 @@ class EnvironmentsSite(Strict):
     )
 
 
+class OtherSpawner(Strict):
+    """A choice beside the profiles: a server that another spawner of the Hub starts, without a job (for Hubs whose
+    spawner is `siflab-profiles`)."""
+
+    title: Words
+    description: Words = Text.plain("")
+    spawner: Identifier = Field("local", description="a name in c.SiteProfilesSpawner.spawners")
+    groups: tuple[str, ...] = Field((), description="who may use it (JupyterHub or Unix groups); everyone if empty")
+
+    @field_validator("description", mode="before")
+    @classmethod
+    def _may_be_empty(cls, value: Any) -> Any:
+        return Text.plain("") if value in ("", None) else value
+
+
 class Site(Strict):
     """The whole of site.yaml."""
 
@@ -222,6 +237,7 @@ class Site(Strict):
     singularity: SingularitySite = SingularitySite()
     images: dict[Identifier, Image] = Field(min_length=1)
     profiles: dict[Identifier, Profile] = Field(min_length=1)
+    spawners: dict[Identifier, OtherSpawner] = Field(default_factory=dict)
     session: SessionSite = SessionSite()
     runs: RunsSite = RunsSite()
     environments: EnvironmentsSite = EnvironmentsSite()
@@ -232,6 +248,9 @@ class Site(Strict):
             for image in (profile.image, *profile.allow.image):
                 if image not in self.images:
                     raise ValueError(f"profiles.{name}.image: there is no image {image!r} under `images`")
+        for name in self.spawners:
+            if name in self.profiles:
+                raise ValueError(f"spawners.{name}: `profiles` has this name already; take another")
         default = self.runs.default_profile
         if default is not None and default not in self.profiles:
             raise ValueError(f"runs.default_profile: there is no profile {default!r} under `profiles`")

@@ -1,11 +1,16 @@
 """The Hub side of Siflab: the spawner, and the Hub's routes for the sessions' jobs."""
 
-from siflab_spawner import acting, extension_handlers
+from siflab_spawner import acting, extension_handlers, offer_handlers, other_spawners, pages
+from siflab_spawner.batchspawner_compat import start_up
 from siflab_spawner.claim_handlers import register
 from siflab_spawner.spawner import SingularitySlurmSpawner
 
 register()
 extension_handlers.register()
+pages.register()
+offer_handlers.register()
 acting.begin()
+start_up.begin()
+other_spawners.begin()
 
 __all__ = ["SingularitySlurmSpawner"]

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 async def group_names(spawner: "SingularitySlurmSpawner") -> list[str]:
     """Sorted. A directory service that does not answer leaves JupyterHub's own groups: less is offered, never more."""
     names = {group.name for group in spawner.user.groups}
-    if any(profile.groups for profile in spawner.site.profiles.values()):
+    offers = (*spawner.site.profiles.values(), *spawner.site.spawners.values())
+    if any(offer.groups for offer in offers):
         try:
             account = await find_user(spawner.user.name)
             names |= await directory.ask(("groups", account.groups), partial(_unix_names, account.groups))
