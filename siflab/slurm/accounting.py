@@ -60,12 +60,14 @@ class Qos:
 @dataclass(frozen=True)
 class Accounting:
     """What sacctmgr and ``scontrol show config`` said, for all users. `enforced` are the words of
-    AccountingStorageEnforce, None where it is not known, `hidden` those of PrivateData that hide things from us."""
+    AccountingStorageEnforce, None where it is not known, `private` those of PrivateData, what users may not
+    see of each other; `hidden` those that hide it from us too."""
 
     associations: tuple[Association, ...] = ()
     qos: Mapping[str, Qos] = field(default_factory=dict)
     default_accounts: Mapping[str, str] = field(default_factory=dict)
     enforced: frozenset[str] | None = None
+    private: frozenset[str] = frozenset()
     hidden: frozenset[str] = frozenset()
 
     @cached_property

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from siflab.config import usable_profiles
 from siflab.errors import Invalid
-from siflab.slurm.inventory import GpuCount, Inventory, NodeInventory, PartitionInventory
+from siflab.slurm.inventory import GpuCount, NodeInventory, PartitionInventory
 from siflab.slurm.rights import Rights, Target
 from siflab.text import Text
 from siflab_spawner.groups import group_names
@@ -44,7 +44,7 @@ async def offer_for(spawner: "SingularitySlurmSpawner", selection: Mapping[str, 
     shown = dict.fromkeys(name for one in profiles.values() for name in (one.partition, *one.allow.partition))
     return {
         **_freshness(facts),
-        "partitions": _partitions(facts, rights.inventory, shown),
+        "partitions": _partitions(facts, rights, shown),
         "accounts": _accounts(rights),
         "qos": _qos(rights),
         "reservations": _reservations(rights),
@@ -63,19 +63,20 @@ def _freshness(facts: SlurmFacts) -> dict[str, Any]:
     }
 
 
-def _partitions(facts: SlurmFacts, inventory: Inventory | None, names: Mapping[str, None]) -> list[dict[str, Any]]:
-    """Made once for all that look at the same inventory."""
+def _partitions(facts: SlurmFacts, rights: Rights, names: Mapping[str, None]) -> list[dict[str, Any]]:
+    """Made once for all that look at the same inventory. Nodes by name are not shown where Slurm would not show them."""
+    inventory, listed = rights.inventory, 0 if "nodes" in rights.accounting.private else NODES_LISTED
     if inventory is None:
         return []
     if facts.shown_of is not inventory:
         facts.shown_of, facts.shown = inventory, {}
     for name in names:
         if name in inventory.by_name and name not in facts.shown:
-            facts.shown[name] = partition_json(inventory.by_name[name])
+            facts.shown[name] = partition_json(inventory.by_name[name], listed)
     return [facts.shown[partition.name] for partition in inventory.partitions if partition.name in names]
 
 
-def partition_json(partition: PartitionInventory) -> dict[str, Any]:
+def partition_json(partition: PartitionInventory, listed: int = NODES_LISTED) -> dict[str, Any]:
     return {
         "name": partition.name,
         "state": _STATES.get(partition.limits.state, "down"),
@@ -86,8 +87,8 @@ def partition_json(partition: PartitionInventory) -> dict[str, Any]:
         "cpus_total": partition.cpus_total,
         "cpus_free": partition.cpus_free,
         "gpus": [_gpu(gpu) for gpu in partition.gpus],
-        "nodes": [_node(node) for node in partition.nodes[:NODES_LISTED]],
-        "nodes_left_out": max(0, len(partition.nodes) - NODES_LISTED),
+        "nodes": [_node(node) for node in partition.nodes[:listed]],
+        "nodes_left_out": max(0, len(partition.nodes) - listed),
     }
 
 

@@ -104,8 +104,8 @@ class SlurmFacts:
         """Four questions for all users; one where nothing of it is enforced."""
         config = parse_config((await self._ask(scontrol_config())).stdout)
         enforced = frozenset(_WORD.findall(config.get("AccountingStorageEnforce", "").lower())) - {"none"}
-        hidden = _WORD.findall(config.get("PrivateData", "").lower()) if os.geteuid() else []
-        found = Accounting(enforced=enforced, hidden=frozenset(hidden))
+        private = frozenset(_WORD.findall(config.get("PrivateData", "").lower())) - {"none"}
+        found = Accounting(enforced=enforced, private=private, hidden=private if os.geteuid() else frozenset())
         if not found.enforces_associations:
             return found
         cluster = (self.slurm.cluster or config.get("ClusterName", "")).lower()

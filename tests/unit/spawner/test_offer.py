@@ -7,8 +7,11 @@ from types import SimpleNamespace
 import pytest
 
 from siflab.config import parse_site
-from siflab.slurm.execute import Completed
+from siflab.errors import Internal
+from siflab.slurm.execute import Completed, PosixUser
+from siflab.text import Text
 from siflab_spawner import offer as offer_module
+from siflab_spawner import slurm_facts
 from siflab_spawner.offer import offer_for
 from siflab_spawner.offer_fields import ProfileOffer
 from siflab_spawner.slurm_facts import SlurmFacts
@@ -221,6 +224,37 @@ def test_where_nothing_is_enforced_the_database_is_not_asked(ask):
     fake = slurm(config="AccountingStorageEnforce = none\n")
     assert ask(fake)["profiles"]["two"]["possible"] is True
     assert fake.named("sacctmgr") == []
+
+
+def test_nodes_that_slurm_shows_to_nobody_are_not_named(ask):
+    found = ask(slurm(config=CONFIG + "PrivateData = nodes,usage\n"))
+    partition = found["partitions"][0]
+    assert (partition["nodes"], partition["nodes_left_out"], partition["gpus"][0]["free"]) == ([], 2, 3)
+
+
+GROUPS = [(["lab"], True), (["staff"], False), (["staff", "lab"], True), (["of-the-cluster-only"], True)]
+
+
+@pytest.mark.parametrize(("allowed", "possible"), GROUPS)
+def test_a_partition_of_groups(ask, monkeypatch, allowed, possible):
+    known = {1001: "user1", 2000: "lab", "lab": 2000, "staff": 2001}
+
+    async def account(name):
+        return PosixUser(name, 1001, 1001, (1001, 2000), "/", "/bin/sh")
+
+    monkeypatch.setattr(slurm_facts, "find_user", account)
+    monkeypatch.setattr(slurm_facts, "_look_up", known.get)
+    partitions = samples.PARTITIONS["22.05"].replace("AllowGroups=ALL", f"AllowGroups={','.join(allowed)}", 1)
+    assert ask(slurm(partition=partitions))["profiles"]["fixed"]["possible"] is possible
+
+
+def test_a_directory_that_does_not_answer_proves_nothing(ask, monkeypatch):
+    async def account(name):
+        raise Internal(Text("no answer", "没有回答"))
+
+    monkeypatch.setattr(slurm_facts, "find_user", account)
+    partitions = samples.PARTITIONS["22.05"].replace("AllowGroups=ALL", "AllowGroups=staff", 1)
+    assert ask(slurm(partition=partitions))["profiles"]["fixed"]["possible"] is True
 
 
 def test_of_a_large_partition_not_every_node_is_listed(ask):
