@@ -64,12 +64,12 @@ def _freshness(facts: SlurmFacts) -> dict[str, Any]:
 
 
 def _partitions(facts: SlurmFacts, rights: Rights, names: Mapping[str, None]) -> list[dict[str, Any]]:
-    """Made once for all that look at the same inventory. Nodes by name are not shown where Slurm would not show them."""
+    """Made once for all that look at the same inventory. Where Slurm shows nobody its nodes, they are not named."""
     inventory, listed = rights.inventory, 0 if "nodes" in rights.accounting.private else NODES_LISTED
     if inventory is None:
         return []
-    if facts.shown_of is not inventory:
-        facts.shown_of, facts.shown = inventory, {}
+    if facts.shown_of is not inventory or facts.shown_nodes != listed:
+        facts.shown_of, facts.shown_nodes, facts.shown = inventory, listed, {}
     for name in names:
         if name in inventory.by_name and name not in facts.shown:
             facts.shown[name] = partition_json(inventory.by_name[name], listed)

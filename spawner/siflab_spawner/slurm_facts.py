@@ -53,6 +53,7 @@ class SlurmFacts:
         self.inventory = Cached(self._read_inventory, INVENTORY_EVERY, log, "what is free")
         self.accounting = Cached(self._read_accounting, ACCOUNTING_EVERY, log, "who may use what")
         self.shown_of: Inventory | None = None  # the partitions of this inventory as JSON, for `offer`
+        self.shown_nodes = 0
         self.shown: dict[str, dict[str, Any]] = {}
         self._groups: dict[int | str, tuple[float, str | int | None]] = {}
 
