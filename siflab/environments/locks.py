@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ from siflab.text import Text
 
 LOCKS = ".locks"
 BEAT = 20.0
+_TRIES, _PAUSE = 5, 0.1  # who only looks whether a lock is held has it for a moment
 ABANDONED = 180.0
 """Seconds without a sign of life after which a lock of another node is nobody's any more."""
 
@@ -31,7 +33,7 @@ def locked(root: Path, name: str, image: str) -> Iterator[None]:
     stop = threading.Event()
     try:
         host = _host(descriptor)
-        if not _take(descriptor) or (host not in ("", os.uname().nodename) and _is_alive(path)):
+        if not _take(descriptor, _TRIES) or (host not in ("", os.uname().nodename) and _is_alive(path)):
             raise Conflict(_busy(name, host))
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, os.uname().nodename.encode(), 0)
@@ -64,14 +66,18 @@ def _path(root: Path, name: str, image: str) -> Path:
     return root / LOCKS / f"{name}-{image}"
 
 
-def _take(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks: the time has to do
+def _take(descriptor: int, tries: int = 1) -> bool:
+    for left in reversed(range(tries)):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if left:
+                time.sleep(_PAUSE)
+            continue
+        except OSError:  # a file system without locks: the time has to do
+            return True
         return True
-    return True
+    return False
 
 
 def _host(descriptor: int) -> str:

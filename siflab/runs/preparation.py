@@ -68,7 +68,7 @@ class Prepared:
             "mode": self.request.mode,
             "notebook": self.notebook_inside,
             "workdir": self.workdir_inside,
-            "kernel": self.request.kernel or None,
+            "kernel": self._kernel(),
             "environment": self._environment(),
             "image": {"id": self.resources.image_id, "path": image.path, **self._image_facts(viewer)},
             "source": self.source,
@@ -90,6 +90,11 @@ class Prepared:
             "slurm": self.resources.sbatch_options(),
             "request": self.request.model_dump(mode="json", exclude_none=True),
         }
+
+    def _kernel(self) -> str | None:
+        """None: as the notebook says, or another one of its language. An environment is not replaced by another."""
+        own = self.kernel_choice.environment
+        return own.kernel if own is not None else self.request.kernel or None
 
     def _environment(self) -> dict[str, str] | None:
         """Which of the person's environments; environment.json beside has all of it."""

@@ -97,6 +97,8 @@ def test_the_notebooks_own_kernel_counts_too(viewer, request_for, environment, o
     assert findings(viewer, request)[0][0] == "environment-not-usable", "not silently the image's python3"
     environment(of_image)
     assert findings(viewer, request) == []
+    written = json.loads((Path(submit(viewer, request).folder) / "request.json").read_text())
+    assert written["kernel"] == "siflab-nlp", "so the runner takes no other one in its place"
     assert findings(viewer, request.model_copy(update={"kernel": "python3"})) == []
 
 
