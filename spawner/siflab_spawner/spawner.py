@@ -11,17 +11,21 @@ from traitlets import Bool, Dict, Enum, Integer, List, Unicode, default
 from siflab.config import Resources, Site, load_site
 from siflab.errors import FieldError, Invalid, SiflabError
 from siflab.slurm.execute import Slurm
-from siflab_spawner import adoption, language
+from siflab_spawner import adoption, language, links
 from siflab_spawner.acting import PROGRAM, WAYS, choose_for, current_acting
+from siflab_spawner.batchspawner_compat import DropIn
 from siflab_spawner.bell import Bell
 from siflab_spawner.claim import Failure
 from siflab_spawner.failure import NO_INTERNAL_SSL, StartFailed, for_hub
 from siflab_spawner.form import render_form
 from siflab_spawner.groups import group_names
+from siflab_spawner.limit_check import within_limits
 from siflab_spawner.nodes import server_url
 from siflab_spawner.notices import drop_notice, last_notice
+from siflab_spawner.offer import offer_for
 from siflab_spawner.old_settings import tell_unused
 from siflab_spawner.options import bad_request, read_form, resources_of
+from siflab_spawner.page_view import page_view
 from siflab_spawner.polling import poll_session
 from siflab_spawner.progress import progress_events
 from siflab_spawner.starting import start_session
@@ -83,6 +87,15 @@ class SingularitySlurmSpawner(WatcherSettings, batchspawner.SlurmSpawner):
     )
     launcher = Unicode(PROGRAM, help="Path of the launcher, for a Hub that does not run as root.").tag(config=True)
 
+    option_patterns = Dict(
+        key_trait=Unicode(),
+        value_trait=Unicode(),
+        help="Only with batchspawner's settings instead of a site.yaml: what a user's options may set in batch_script, "
+        "as {'partition': 'gpu|cpu', 'image': '[a-z]+'}; '' as pattern is a plain word. Empty: the plain req_ settings.",
+    ).tag(config=True)
+
+    page = page_view  # for the templates of the Hub's pages
+
     _sites: dict[str, Site] = {}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -94,8 +107,12 @@ class SingularitySlurmSpawner(WatcherSettings, batchspawner.SlurmSpawner):
         self.claim_again = asyncio.Event()
         self.field_errors: list[FieldError] = []
         self._telling: asyncio.Future[Any] | None = None
+        self.drop_in: DropIn | None = None
+        self.link: dict[str, str] = {}  # the choice of the link by which the form is opened
         super().__init__(*args, **kwargs)
-        tell_unused(self.config, self.log)
+        self.drop_in = DropIn.of(self, kwargs)
+        if self.drop_in is None:
+            tell_unused(self.config, self.log)
         choose_for(self)
 
     # ---- the site and Slurm, one for all spawners of a Hub
@@ -103,6 +120,8 @@ class SingularitySlurmSpawner(WatcherSettings, batchspawner.SlurmSpawner):
     @property
     def site(self) -> Site:
         """site.yaml, read once a Hub; SiteError at the first use names the key that is wrong."""
+        if self.drop_in is not None:
+            return self.drop_in.site
         if self.site_file not in self._sites:
             self._sites[self.site_file] = load_site(self.site_file or None)
         return self._sites[self.site_file]
@@ -126,7 +145,7 @@ class SingularitySlurmSpawner(WatcherSettings, batchspawner.SlurmSpawner):
 
     @default("options_form")
     def _options_form(self) -> Any:
-        return SingularitySlurmSpawner.render_options_form
+        return SingularitySlurmSpawner.render_options_form if self.drop_in is None else ""
 
     @default("options_from_form")
     def _options_from_form_default(self) -> Any:
@@ -140,7 +159,18 @@ class SingularitySlurmSpawner(WatcherSettings, batchspawner.SlurmSpawner):
         language.remember(self.user.name, self.handler)
         words = language.language_of(self.user.name) or "en"
         notice = last_notice(self.user.name, self.name)
-        return render_form(self.site, words, await group_names(self), self.user_options, self.field_errors, notice)
+        last, errors = (self.link, []) if self.link else (self.user_options, self.field_errors)
+        return render_form(
+            self.site, words, await group_names(self), last, errors, notice, await offer_for(self, last),
+            base_url=self.hub.base_url, user=self.user.name,
+        )  # fmt: skip
+
+    async def run_auth_state_hook(self, auth_state: Any) -> None:
+        self.link = links.take(self)
+        await super().run_auth_state_hook(auth_state)
+
+    def options_from_query(self, query_data: dict[str, Any]) -> Any:
+        return links.from_query(self, query_data)
 
     async def apply_choice(self, user_options: Mapping[str, Any]) -> None:
         """JupyterHub's hook, for the form, for links and for the REST API alike. Raises web.HTTPError(400)."""
@@ -156,7 +186,9 @@ class SingularitySlurmSpawner(WatcherSettings, batchspawner.SlurmSpawner):
 
     async def choose_resources(self, user_options: Any = None) -> Resources:
         options = self.fixed_choice or (self.user_options if user_options is None else user_options)
-        return resources_of(self.site, options, await group_names(self))
+        if self.drop_in is not None:
+            return self.drop_in.resources(options)
+        return await within_limits(self, resources_of(self.site, options, await group_names(self)), options)
 
     # ---- state
 
