@@ -1,9 +1,11 @@
-"""How often Slurm is asked: numbers only, no clock of its own and no queries."""
+"""How often Slurm is asked: numbers, no queries."""
 
+import asyncio
 import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+_TICK = 0.02  # seconds
 _BURST = 6  # a minute's turns come in this many portions at least
 
 
@@ -37,6 +39,32 @@ class Pace:
 
 
 DEFAULT = Pace()
+
+
+class Stopwatch:
+    """Seconds that something awaited took, less those in which the event loop did not come round: a Hub that is busy
+    (for seconds when it starts) is no sign that Slurm is slow. To be used with ``async with``."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock, self._lag = clock, 0.0
+
+    @property
+    def seconds(self) -> float:
+        return max(0.0, self._clock() - self._begun - self._lag)
+
+    async def __aenter__(self) -> "Stopwatch":
+        self._begun = self._clock()
+        self._task = asyncio.ensure_future(self._count_lag())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._task.cancel()
+
+    async def _count_lag(self) -> None:
+        while True:
+            before = self._clock()
+            await asyncio.sleep(_TICK)
+            self._lag += max(0.0, self._clock() - before - _TICK)
 
 
 class Turns:

@@ -27,7 +27,7 @@ from siflab_spawner.as_user import find_user
 from siflab_spawner.closer import Doubt, Reading, is_surely_ours, look_closer
 from siflab_spawner.evidence import Hidden
 from siflab_spawner.mark import ANY, Ours
-from siflab_spawner.pace import DEFAULT, Pace, Turns
+from siflab_spawner.pace import DEFAULT, Pace, Stopwatch, Turns
 from siflab_spawner.privacy import sees_all_jobs, tell_hidden
 from siflab_spawner.queue_answer import NoProof, read_queue
 
@@ -221,10 +221,10 @@ class Watcher:
     async def _ask(self, ids: list[str], owner: PosixUser | None) -> None:
         """One question about these jobs, as the Hub's account or as their `owner`. Raises NoProof."""
         everyone = owner is None and len(ids) >= self.pace.all_at_once
-        begun = self._clock()
         try:
-            done = await self.arun(squeue_jobs(everyone=True) if everyone else squeue_jobs(ids), user=owner)
-            self.took = self._clock() - begun
+            async with Stopwatch(self._clock) as stopwatch:
+                done = await self.arun(squeue_jobs(everyone=True) if everyone else squeue_jobs(ids), user=owner)
+                self.took = stopwatch.seconds
             records = await read_queue(done, set(ids), everyone)
         finally:
             for job_id in ids:

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from siflab.slurm import records
-from siflab_spawner.pace import Pace
+from siflab_spawner.pace import Pace, Stopwatch
 
 from .conftest import Clock, FakeSlurm, row, said, watched
 
@@ -106,3 +106,16 @@ async def test_two_hundred_polls_share_a_question():
     for _ in range(3):
         readings = await asyncio.gather(*(watcher.known(job) for job in jobs))
     assert {reading.kind for reading in readings} == {"unknown"} and len(slurm.calls) == 1
+
+
+async def test_a_busy_hub_is_no_slow_slurm():
+    """JupyterHub blocks its event loop for seconds when it starts; that must not stretch the next interval to a minute."""
+    clock = Clock()
+    async with Stopwatch(clock) as stopwatch:
+        await asyncio.sleep(0)
+        clock.now += 5.0  # one turn of the loop took so long
+        assert stopwatch.seconds == 5.0, "not known yet"
+        while stopwatch.seconds > 0.1:
+            await asyncio.sleep(0)
+        clock.now += 0.5  # and the answer came without the loop being busy
+        assert 0.5 <= stopwatch.seconds <= 0.6
