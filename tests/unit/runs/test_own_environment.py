@@ -68,7 +68,10 @@ def test_a_run_without_one_has_nothing_of_it(viewer, request_for, environment, o
     assert json.loads((folder / "request.json").read_text())["environment"] is None
 
 
-@pytest.mark.parametrize(("identity", "says"), [(OTHER, "siflab env rebuild nlp"), (None, "siflab env create nlp")])
+@pytest.mark.parametrize(
+    ("identity", "says"),
+    [(OTHER, "made for another image, or an earlier state of torch"), (None, "siflab env create nlp")],
+)
 def test_one_for_another_image_or_none_is_said_before(viewer, slurm, request_for, environment, identity, says):
     if identity:
         environment(identity)
