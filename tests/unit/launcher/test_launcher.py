@@ -165,6 +165,19 @@ def test_who_is_not_in_the_group_is_refused(launcher):
     assert answer["refused"] == "account" and "daemon" in answer["message"] and not launcher.ran()
 
 
+@needs_root
+@pytest.mark.parametrize(("group", "groups"), [(None, [1]), (1, [])], ids=["sudo -P", "sudo -g"])
+def test_groups_that_are_not_the_accounts_are_refused(launcher, group, groups):
+    """sudo lets its caller keep their own groups, or choose one, whatever the Runas group says."""
+    identity = {"user": ACCOUNT.pw_uid, "group": group or ACCOUNT.pw_gid, "extra_groups": [ACCOUNT.pw_gid, *groups]}
+    request = {"version": 1, "user": ACCOUNT.pw_name, "timeout": 30, **SUBMIT}
+    done = subprocess.run(
+        [sys.executable, "-I", launcher.program], input=json.dumps(request).encode(), capture_output=True, check=False,
+        env={"SUDO_UID": str(CALLER.pw_uid)}, **identity,
+    )  # fmt: skip
+    assert json.loads(done.stdout)["refused"] == "account" and not launcher.ran()
+
+
 CONFIGS = [
     {"account": "no-such-account"}, {"account": 5}, {"slurm_bin": "bin"}, {"min_uid": "0"}, {"min_uid": 0}, {"extra": 1},
     {"group": "no-such-group"}, {"slurm_conf": None},
