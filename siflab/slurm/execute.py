@@ -26,6 +26,7 @@ _NOT_RUN = (127, 69, 70, 71, 75)
 _UNUSABLE = 76
 _NO_ANSWER = (124, _UNUSABLE, *_NOT_RUN)
 """Also: ended at its time limit; the bridge went away meanwhile, too much was printed, or another cluster answered."""
+_REAPED_IN = 2.0  # seconds for a process to be gone after SIGKILL
 _PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
 
@@ -184,12 +185,10 @@ class Slurm:
         try:
             out, err = await asyncio.wait_for(communicate(process, data), timeout or self.timeout)
         except asyncio.TimeoutError:
-            _end(process)
-            await process.wait()
+            await _end_and_reap(process)
             return _timed_out(argv, timeout or self.timeout)
         except TooMuch as error:
-            _end(process)
-            await process.wait()
+            await _end_and_reap(process)
             return Completed(tuple(argv), _UNUSABLE, "", f"{argv[0]}: {error}")
         except asyncio.CancelledError:
             _end(process)
@@ -215,6 +214,15 @@ def require_reachable(done: Completed) -> Completed:
             f"目前无法连接 Slurm（{done.argv[0]}：{words[:300]}）。正在运行的作业不受影响，请稍后再试。",
         )
     )
+
+
+async def _end_and_reap(process: asyncio.subprocess.Process) -> None:
+    """One that waits inside the kernel for a file system that is away cannot be ended; nobody waits for it."""
+    _end(process)
+    try:
+        await asyncio.wait_for(process.wait(), _REAPED_IN)
+    except asyncio.TimeoutError:
+        pass
 
 
 def _end(process: asyncio.subprocess.Process) -> None:

@@ -1,13 +1,15 @@
 """How commands are run: the environment they get, time limits, commands that are missing."""
 
 import asyncio
+import os
+import signal
 import stat
 from dataclasses import replace
 
 import pytest
 
 from siflab.errors import SlurmUnreachable
-from siflab.slurm import bounded
+from siflab.slurm import bounded, execute
 from siflab.slurm.clusters import in_cluster, own_answer
 from siflab.slurm.execute import Slurm, require_reachable
 
@@ -53,6 +55,21 @@ def test_a_command_that_does_not_answer_is_ended_and_proves_nothing(program, how
         require_reachable(done)
     assert "squeue" in caught.value.message.en
     assert "squeue" in caught.value.message.zh
+
+
+@pytest.mark.asyncio
+async def test_nobody_waits_for_a_process_that_cannot_be_ended(program, monkeypatch):
+    """As one that hangs in the kernel on a file system that is away: SIGKILL does not reach it."""
+    unheard = []
+    monkeypatch.setattr(execute.os, "killpg", lambda pid, number: unheard.append(pid))
+    monkeypatch.setattr(execute, "_REAPED_IN", 0.05)
+    done = await asyncio.wait_for(program("exec sleep 600").arun(["squeue"], timeout=0.2), 60)
+    assert done.returncode == 124 and done.unreachable
+    monkeypatch.undo()
+    (pid,) = unheard
+    os.killpg(pid, signal.SIGKILL)
+    while os.path.exists(f"/proc/{pid}"):
+        await asyncio.sleep(0.01)
 
 
 def test_a_command_that_is_missing_is_named(tmp_path):
