@@ -6,6 +6,7 @@ in a quoted here-document. Exit codes: `PROBLEMS`, the shim's (`siflab.node.shim
 """
 
 import base64
+import functools
 import gzip
 import json
 from collections.abc import Mapping, Sequence
@@ -97,6 +98,7 @@ def _one_line(value: Mapping[str, object]) -> str:
     return json.dumps(dict(value), ensure_ascii=True)
 
 
+@functools.lru_cache(maxsize=2)
 def _packed(data: bytes) -> str:
     """For ``base64 -d | gzip -d``. Slurm keeps a job's script in its state, and at some sites in its database."""
     text = base64.b64encode(gzip.compress(data, 9, mtime=0)).decode("ascii")
