@@ -1,5 +1,6 @@
 import * as React from 'react';
 
+import { alone } from '../i18n/language';
 import type { Words } from '../i18n/words';
 import { SelectField, TextField } from '../promote/field';
 import type { EnvironmentsModel } from './model';
@@ -187,8 +188,8 @@ function Trouble(props: { model: EnvironmentsModel; words: Words }): React.React
   const own = model.failure;
   const atField = (own?.errors.length ?? 0) > 0 && own!.errors.every(error => error.field !== '');
   const texts = [
-    ...(failure ? [words.say(failure.message)] : []),
-    ...(own && !atField ? [words.say(own.text)] : [])
+    ...(failure ? [alone(words.say(failure.message))] : []),
+    ...(own && !atField ? [alone(words.say(own.text))] : [])
   ];
   return (
     <div role="alert" data-siflab="environment-trouble">
