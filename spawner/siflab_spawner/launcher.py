@@ -64,7 +64,7 @@ class Launcher:
         except (Refused, NoSuchCommand) as error:
             words = f"not run by the launcher as {user.name}: {error}"
             get_logger().error("siflab: %s: %s", argv[0], words)
-            if argv[0] == "sbatch" and isinstance(error, Refused):
+            if isinstance(error, Refused) and request["command"] == "submit":
                 raise Internal(_told(user, str(error))) from error
             return Completed(tuple(argv), 1, "", words)
         except (NoAnswer, KeyError) as error:

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from siflab.slurm.answers import parse_estimate
 from tests.cluster.hub import IMAGE, USERS, site, slurm, wait_for, why_not
 from tests.cluster.hub_account import (
     ACCOUNT,
@@ -125,6 +126,45 @@ def test_the_launcher_refuses_what_sudo_would_let_through(account):
     assert json.loads(by_hand.stdout)["refused"] == "root"
     other = as_account(PROGRAM, stdin=json.dumps(asking(BOB)), name=BOB)
     assert json.loads(other.stdout)["refused"] == "caller"
+
+
+def test_an_estimate_is_the_users_and_submits_nothing(account):
+    before = slurm("squeue", "--noheader", "--user", ALICE, "--format=%A")
+    options = {"partition": "cpu", "mem": "100M", "time": "0:10:00", "no-requeue": True}
+    estimate = {
+        "version": 1,
+        "command": "estimate",
+        "user": ALICE,
+        "timeout": 30,
+        "script": "#!/bin/sh\n",
+        "options": options,
+    }
+    answer = json.loads(sudo(ALICE, estimate).stdout)
+    assert parse_estimate(answer["stderr"]) is not None, answer
+    assert slurm("squeue", "--noheader", "--user", ALICE, "--format=%A") == before
+
+
+def test_what_slurm_shows_the_user_of_their_jobs(account):
+    """Where PrivateData hides jobs from the Hub's account."""
+    sbatch = {"version": 1, "command": "submit", "user": ALICE, "timeout": 30, "script": "#!/bin/sh\n",
+              "options": {"partition": "cpu", "mem": "100M", "hold": True, "output": "/dev/null"}}  # fmt: skip
+    job = json.loads(sudo(ALICE, sbatch).stdout)["stdout"].strip()
+    try:
+        for tool, fields in (("squeue", ["%A", "%u"]), ("scontrol", []), ("sacct", ["JobIDRaw", "User"])):
+            answer = json.loads(sudo(ALICE, asking(ALICE, tool=tool, fields=fields, jobs=[job])).stdout)
+            assert answer["returncode"] == 0 and not answer["stderr"], tool
+            assert tool == "sacct" or (job in answer["stdout"] and ALICE in answer["stdout"]), tool
+    finally:
+        cancel = {
+            "version": 1,
+            "command": "cancel",
+            "user": ALICE,
+            "timeout": 30,
+            "jobs": [job],
+            "signal": None,
+            "flags": [],
+        }
+        assert json.loads(sudo(ALICE, cancel).stdout)["returncode"] == 0
 
 
 def test_nothing_hostile_reaches_slurm(account):

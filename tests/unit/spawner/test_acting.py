@@ -168,6 +168,8 @@ async def test_a_job_that_sudo_refuses_is_told_to_the_user(tmp_path):
     with pytest.raises(Internal, match="may not act as 'user1'") as caught:
         await slurm.arun(["sbatch"], user=ALICE, stdin="#!/bin/sh\n")
     assert "password" in caught.value.message.zh
+    done = await slurm.arun(["sbatch", "--test-only"], user=ALICE, stdin="#!/bin/sh\n")
+    assert done.returncode == 1 and not done.unreachable, "an estimate is only not there"
 
 
 @pytest.mark.asyncio
