@@ -62,6 +62,8 @@ def cluster() -> Iterator[Settings]:
         SIFLAB_TEST_BINDS=f"/home:/workspace {ROOT}:{ROOT}:ro",
         SIFLAB_TEST_CHP=str(TEST.root / "configurable-http-proxy"),
     )
+    for user in USERS:
+        subprocess.run(["scancel", "--quiet", f"--user={user}"], check=False)  # of a run that was cut off
     try:
         yield wanted
     finally:

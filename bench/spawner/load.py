@@ -10,6 +10,7 @@ import os
 import subprocess
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from bench.spawner import lab
@@ -63,6 +64,7 @@ async def batchspawners(slurm_bin: Path, pending: list[str], running: list[str],
 
     def spawner(job_id: str) -> Any:
         made = batchspawner.SlurmSpawner(config=config, _mock=True)
+        made.user = SimpleNamespace(name=lab.USERS[0])
         made.get_env = lambda: dict(os.environ)
         made.job_id = job_id
         return made

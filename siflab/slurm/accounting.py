@@ -61,7 +61,8 @@ class Qos:
 class Accounting:
     """What sacctmgr and ``scontrol show config`` said, for all users. `enforced` are the words of
     AccountingStorageEnforce, None where it is not known, `private` those of PrivateData, what users may not
-    see of each other; `hidden` those that hide it from us too."""
+    see of each other; `hidden` those that hide it from us too. `shares_devices`: a job can use GPUs of its node that it
+    was not given."""
 
     associations: tuple[Association, ...] = ()
     qos: Mapping[str, Qos] = field(default_factory=dict)
@@ -69,6 +70,7 @@ class Accounting:
     enforced: frozenset[str] | None = None
     private: frozenset[str] = frozenset()
     hidden: frozenset[str] = frozenset()
+    shares_devices: bool = False
 
     @cached_property
     def by_user(self) -> dict[str, list[Association]]:

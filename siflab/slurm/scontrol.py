@@ -172,6 +172,13 @@ def parse_config(text: str) -> dict[str, str]:
     return {key: value.strip() for key, value in _CONFIG.findall(text)}
 
 
+def shares_devices(config: dict[str, str]) -> bool:
+    """Whether jobs can use GPUs that they were not given: nothing but CUDA_VISIBLE_DEVICES, which a program may ignore,
+    keeps them apart. True only where the configuration says so (cgroup.conf: ConstrainDevices; slurm.conf: TaskPlugin)."""
+    plugins = config.get("TaskPlugin", "")
+    return config.get("ConstrainDevices", "").lower() == "no" or (plugins != "" and "cgroup" not in plugins)
+
+
 def _states(text: str) -> tuple[str, ...]:
     """``DOWN*+DRAIN`` is DOWN, NOT_RESPONDING, DRAIN; ``IDLE~`` is IDLE (powered down, but to be had)."""
     found: list[str] = []

@@ -22,6 +22,12 @@ _SOON = 0.5  # and one that comes after a long time in which nobody looked
 _NOTHING_YET = Text("Slurm has not answered yet.", "Slurm 尚未响应。")
 _STATES = {"UP": "up", "DOWN": "down", "DRAIN": "drain", "INACTIVE": "inactive"}
 
+_SHARED_DEVICES = Text(
+    "This cluster does not keep the GPUs of a node apart: a program can use those of others. Use only the ones that "
+    "CUDA_VISIBLE_DEVICES names, and do not change it.",
+    "本集群不隔离同一节点上的 GPU：程序可能用到他人的 GPU。请只使用 CUDA_VISIBLE_DEVICES 指定的 GPU，且不要修改该变量。",
+)
+
 
 async def offer_for(spawner: "SingularitySlurmSpawner", selection: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """From what is kept in memory, at once. `selection` is a choice as it stands on the page, perhaps half made: its
@@ -38,7 +44,10 @@ async def offer_for(spawner: "SingularitySlurmSpawner", selection: Mapping[str, 
     for key, profile in profiles.items():
         selected = wanted if wanted.get("profile") == key else {}
         try:
-            offers[key] = ProfileOffer(spawner.site, key, profile, rights, selected).as_dict()
+            offered = ProfileOffer(spawner.site, key, profile, rights, selected).as_dict()
+            uses_gpus = bool(profile.gpus or profile.allow.gpus)
+            note = _SHARED_DEVICES.as_dict() if uses_gpus and rights.accounting.shares_devices else None
+            offers[key] = {**offered, "note": note}
         except Invalid as error:
             offers[key] = impossible(error)
     shown = dict.fromkeys(name for one in profiles.values() for name in (one.partition, *one.allow.partition))

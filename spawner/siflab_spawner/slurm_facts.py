@@ -28,7 +28,7 @@ from siflab.slurm.execute import Completed, Slurm, require_reachable
 from siflab.slurm.inventory import Inventory, take_inventory
 from siflab.slurm.records import Unreadable
 from siflab.slurm.rights import Person, Rights
-from siflab.slurm.scontrol import parse_config, parse_nodes, parse_partitions, parse_reservations
+from siflab.slurm.scontrol import parse_config, parse_nodes, parse_partitions, parse_reservations, shares_devices
 from siflab.text import Text
 from siflab_spawner.as_user import find_user
 from siflab_spawner.cached import Cached
@@ -106,7 +106,12 @@ class SlurmFacts:
         config = parse_config((await self._ask(scontrol_config())).stdout)
         enforced = frozenset(_WORD.findall(config.get("AccountingStorageEnforce", "").lower())) - {"none"}
         private = frozenset(_WORD.findall(config.get("PrivateData", "").lower())) - {"none"}
-        found = Accounting(enforced=enforced, private=private, hidden=private if os.geteuid() else frozenset())
+        found = Accounting(
+            enforced=enforced,
+            private=private,
+            hidden=private if os.geteuid() else frozenset(),
+            shares_devices=shares_devices(config),
+        )
         if not found.enforces_associations:
             return found
         cluster = (self.slurm.cluster or config.get("ClusterName", "")).lower()

@@ -5,7 +5,7 @@ from datetime import datetime, timezone
 import pytest
 
 from siflab.slurm.inventory import read_inventory, take_inventory
-from siflab.slurm.scontrol import parse_nodes, parse_partitions, parse_reservations
+from siflab.slurm.scontrol import parse_nodes, parse_partitions, parse_reservations, shares_devices
 from tests.unit.slurm import samples
 
 NOW = datetime(2026, 12, 1, tzinfo=timezone.utc)
@@ -157,3 +157,17 @@ def test_the_view_of_a_session(monkeypatch):
         "name": "gpu-a100", "state": "up", "nodes_total": 2, "nodes_available": 1, "cpus_total": 64, "cpus_idle": 28,
         "gpus": [{"type": "a100", "total": 8, "used": 5}], "max_time": "8:00:00",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("config", "shares"),
+    [
+        ({"ConstrainDevices": "yes", "TaskPlugin": "task/cgroup,task/affinity"}, False),
+        ({"ConstrainDevices": "no", "TaskPlugin": "task/cgroup"}, True),
+        ({"TaskPlugin": "task/affinity"}, True),
+        ({"TaskPlugin": "task/cgroup"}, False),
+        ({}, False),
+    ],
+)
+def test_it_is_known_whether_jobs_can_use_each_others_gpus(config: dict[str, str], shares: bool) -> None:
+    assert shares_devices(config) is shares
