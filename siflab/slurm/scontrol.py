@@ -173,8 +173,8 @@ def parse_config(text: str) -> dict[str, str]:
 
 
 def shares_devices(config: dict[str, str]) -> bool:
-    """Whether jobs can use GPUs that they were not given: nothing but CUDA_VISIBLE_DEVICES, which a program may ignore,
-    keeps them apart. True only where the configuration says so (cgroup.conf: ConstrainDevices; slurm.conf: TaskPlugin)."""
+    """Whether jobs can use GPUs that they were not given: only CUDA_VISIBLE_DEVICES keeps them apart. True where the
+    configuration says so (ConstrainDevices of cgroup.conf, TaskPlugin of slurm.conf), not where it is silent."""
     plugins = config.get("TaskPlugin", "")
     return config.get("ConstrainDevices", "").lower() == "no" or (plugins != "" and "cgroup" not in plugins)
 

@@ -25,7 +25,8 @@ _STATES = {"UP": "up", "DOWN": "down", "DRAIN": "drain", "INACTIVE": "inactive"}
 _SHARED_DEVICES = Text(
     "This cluster does not keep the GPUs of a node apart: a program can use those of others. Use only the ones that "
     "CUDA_VISIBLE_DEVICES names, and do not change it.",
-    "本集群不隔离同一节点上的 GPU：程序可能用到他人的 GPU。请只使用 CUDA_VISIBLE_DEVICES 指定的 GPU，且不要修改该变量。",
+    "本集群不隔离同一节点上的 GPU：程序可能用到他人的 GPU。请只使用 CUDA_VISIBLE_DEVICES 指定的 GPU，"
+    "且不要修改该变量。",
 )
 
 
