@@ -5,13 +5,14 @@ import shutil
 from urllib.parse import urlsplit, urlunsplit
 
 _CONTAINERS_OWN = ("HOME", "USER", "LOGNAME", "SHELL", "PWD", "OLDPWD")  # the Hub knows these of its own machine
+_FOLDER = "/run/siflab"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def server_environment(container, given, port, folder):
     """`container` is the shim's environment, `given` the Hub's; `folder` is the private folder, as it is inside."""
     env = dict(container)
-    env.update((name, str(value)) for name, value in given.items() if name not in _CONTAINERS_OWN)
+    env.update((name, _moved(str(value), folder)) for name, value in given.items() if name not in _CONTAINERS_OWN)
     env["PATH"] = os.path.join(folder, "bin") + ":" + (env.get("PATH") or _PATH)
     env["SIFLAB_PATH"] = env["PATH"]  # profile.sh puts it back where /etc/profile resets PATH
     env["SIFLAB_DIR"] = folder
@@ -26,6 +27,11 @@ def server_environment(container, given, port, folder):
     if not os.access(env.get("SHELL", ""), os.X_OK):  # the login shell of the user's account may not be in the image
         env["SHELL"] = shutil.which("bash", path=env["PATH"]) or "/bin/sh"
     return env
+
+
+def _moved(value, folder):
+    """The Hub writes the private folder as containers of site.yaml have it."""
+    return folder + value[len(_FOLDER) :] if value.startswith(_FOLDER + "/") else value
 
 
 def with_port(url, port):

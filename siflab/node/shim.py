@@ -225,5 +225,6 @@ def main(folder):
     """The exit code of a session whose private folder is `folder`."""
     os.umask(0o077)
     config = private.take(folder, "claim.json")
-    private.install_clients(folder, sys.executable, pkgutil.get_data(__package__, "client.sh").decode("utf-8"))
+    if config.get("clients", True):  # a site's own script has Slurm's commands as it always had
+        private.install_clients(folder, sys.executable, pkgutil.get_data(__package__, "client.sh").decode("utf-8"))
     return Shim(folder, config).run()

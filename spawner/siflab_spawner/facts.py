@@ -34,7 +34,7 @@ def session_json(
     facts: dict[str, Any], *, user: str, server: str, job_id: str, node: str, hub: str, record: QueueRecord | None
 ) -> dict[str, Any]:
     """session.json in the session's private folder; times are ISO 8601 with offset, null where Slurm does not say."""
-    kept = {name: value for name, value in facts.items() if name not in ("python", "partition")}
+    kept = {name: value for name, value in facts.items() if name not in ("python", "partition", "command", "in_job")}
     return {
         "user": user,
         "server": server,

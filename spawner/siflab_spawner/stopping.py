@@ -31,7 +31,8 @@ async def stop_job(spawner: "SingularitySlurmSpawner", now: bool = False) -> Non
         user = None
     pause = _FIRST_PAUSE
     while True:
-        done = await spawner.slurm.arun(scancel([job_id]), user=user)
+        argv = scancel([job_id]) if spawner.drop_in is None else spawner.drop_in.cancel_argv(job_id, user)
+        done = await spawner.slurm.arun(argv, user=user)
         if done.ok or any(words in done.stderr for words in _GONE):
             break
         words = done.stderr.strip()[:300]

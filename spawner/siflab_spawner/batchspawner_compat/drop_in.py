@@ -18,6 +18,7 @@ from siflab.text import Text
 from siflab_spawner.batchspawner_compat.choices import read_choices, read_patterns
 from siflab_spawner.batchspawner_compat.job_lines import JobLines
 from siflab_spawner.batchspawner_compat.kept_variables import kept_variables
+from siflab_spawner.batchspawner_compat.refused import SettingRefused
 from siflab_spawner.batchspawner_compat.script import DEFAULT_SCRIPT, names_in, render, with_lines
 from siflab_spawner.batchspawner_compat.settings import (
     DEFAULTS,
@@ -142,10 +143,14 @@ class DropIn:
         return {**values, "keepvars": ",".join(names), "username": account.name, "homedir": account.home}
 
     def cancel_argv(self, job_id: str, account: PosixUser | None) -> list[str]:
-        if account is None:
-            return ["scancel", job_id]
-        settings = self.settings()
-        return settings.cancel.filled({**self.values(account), "job_id": job_id})
+        """`batch_cancel_cmd`; Slurm's own where there is no such account any more, or a hook broke the setting: a job
+        must not be left running for that."""
+        if account is not None:
+            try:
+                return self.settings().cancel.filled({**self.values(account), "job_id": job_id})
+            except SettingRefused as error:
+                self.spawner.log.warning("siflab: job %s is cancelled by scancel: %s", job_id, error)
+        return ["scancel", job_id]
 
     def job(self, account: PosixUser, claim: Mapping[str, object], comment: str) -> OldJob:
         """Raises SettingRefused or Invalid."""

@@ -33,6 +33,14 @@ def test_the_commands_come_first_in_path_and_a_login_shell_can_find_them_again()
     assert made({"PATH": ""})["PATH"].startswith("/run/siflab/bin:/usr/local/sbin:")
 
 
+def test_the_private_folder_is_where_it_is_here():
+    """A site's own script has it at a place of the node's."""
+    given = {"JUPYTER_RUNTIME_DIR": "/run/siflab/runtime", "OTHER": "/run/siflabour", "LIST": "a:/run/siflab/x"}
+    env = server_environment(CONTAINER, given, 40001, "/tmp/siflab.7.x")
+    assert env["JUPYTER_RUNTIME_DIR"] == "/tmp/siflab.7.x/runtime"
+    assert env["OTHER"] == "/run/siflabour" and env["LIST"] == "a:/run/siflab/x"
+
+
 @pytest.mark.parametrize("name", ["HOME", "USER", "LOGNAME", "PWD"])
 def test_the_hub_does_not_say_where_the_home_is(name):
     assert made({name: "/container"}, {name: "/hub"})[name] == "/container"
