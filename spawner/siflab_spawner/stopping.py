@@ -29,6 +29,8 @@ async def stop_job(spawner: "SingularitySlurmSpawner", now: bool = False) -> Non
     except SiflabError as error:  # an account that is gone must not keep its job alive: root may cancel it too
         spawner.log.warning("siflab: job %s is cancelled as the Hub's own account: %s", job_id, error)
         user = None
+    if spawner.drop_in is not None:
+        await spawner.slurm.arun(spawner.drop_in.term_argv(job_id), user=user)
     pause = _FIRST_PAUSE
     while True:
         argv = scancel([job_id]) if spawner.drop_in is None else spawner.drop_in.cancel_argv(job_id, user)

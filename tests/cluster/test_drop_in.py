@@ -3,7 +3,6 @@ set to "none", since the machine of these tests may have a site.yaml)."""
 
 import hashlib
 import json
-import os
 import pwd
 import subprocess
 import sys
@@ -38,7 +37,6 @@ c.SlurmSpawner.req_account = "@ACCOUNT@"
 c.SlurmSpawner.req_options = "--signal=B:USR2@60 --hint=nomultithread"
 c.SlurmSpawner.req_srun = "srun"
 c.SlurmSpawner.req_prologue = "export OF_THE_SITE=\\"$OF_THE_SITE+1\\" PATH={HERE}:$PATH; false; echo $UNSET_VARIABLE"
-c.SlurmSpawner.req_epilogue = "touch $HOME/of-the-epilogue"
 c.SlurmSpawner.req_keepvars_extra = "KEPT_EXTRA,JUPYTERHUB_API_TOKEN"
 c.Spawner.environment = {{"OF_THE_SITE": "a 'b' $c", "SITE_PASSWORD": "by the claim", "KEPT_EXTRA": "x"}}
 c.Spawner.cmd = ["jupyterhub-singleuser"]
@@ -141,8 +139,6 @@ def contained(tmp_path_factory):
 
 def test_every_setting_of_an_old_configuration_reaches_the_job(formatted):
     hub, home = formatted, Path(pwd.getpwnam(ALICE).pw_dir)
-    done = home / "of-the-epilogue"
-    done.unlink(missing_ok=True)
     hub.spawn(ALICE)
     hub.wait_ready(ALICE)
     (job,) = hub.jobs(ALICE)
@@ -177,7 +173,6 @@ def test_every_setting_of_an_old_configuration_reaches_the_job(formatted):
     assert hub.jobs(ALICE) == []
     assert (home / f"old-{job['id']}.log").read_text().count("the server listens") == 1
     (home / f"old-{job['id']}.log").unlink()
-    assert "Spawner.start_timeout" not in hub.told()
 
 
 HOSTILE = [
@@ -229,8 +224,6 @@ def test_a_session_in_the_sites_own_singularity_line(contained):
     hub.stop_server(ALICE)
     hub.wait_stopped(ALICE)
     assert hub.jobs(ALICE) == []
-    folder = env["SIFLAB_DIR"]
-    assert folder.startswith("/tmp/")
 
 
 REFUSED = [
@@ -253,6 +246,7 @@ def test_the_default_script_with_nothing_but_a_partition(tmp_path):
 c.SlurmSpawner.req_partition = "cpu"
 c.SlurmSpawner.req_srun = ""
 c.SlurmSpawner.req_memory = "1G"
+c.SlurmSpawner.req_epilogue = "echo of the epilogue"
 c.SlurmSpawner.batchspawner_singleuser_cmd = "{HERE}/batchspawner-singleuser"
 """
     for hub in running(tmp_path, config):
@@ -266,7 +260,10 @@ c.SlurmSpawner.batchspawner_singleuser_cmd = "{HERE}/batchspawner-singleuser"
         assert hub.notebook(ALICE).json()["kernels"] == 0
         hub.stop_server(ALICE)
         hub.wait_stopped(ALICE)
-        os.unlink(f"{home}/jupyterhub_slurmspawner_{job['id']}.log")
+        log = Path(f"{home}/jupyterhub_slurmspawner_{job['id']}.log")
+        wait_for(lambda one=log: "\nof the epilogue\n" in one.read_text(), 30, "the epilogue", log.read_text)
+        assert "SIGTERM received" in log.read_text() and "received signal 15" in log.read_text()
+        log.unlink()
         hub.spawn(BOB, partition="cpu", nprocs=1, host="", reservation="")
         wait_for(lambda one=hub: one.jobs(BOB), 30, "submitted", hub.told)
         hub.stop_server(BOB)

@@ -142,6 +142,11 @@ class DropIn:
         names = dict.fromkeys(("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", *kept))
         return {**values, "keepvars": ",".join(names), "username": account.name, "homedir": account.home}
 
+    def term_argv(self, job_id: str) -> list[str]:
+        """Before the cancel: TERM for all processes of a site's script, since scancel by itself sends it to the shell
+        alone, which waits, and then KILL (KillWait) would be the first that the server hears."""
+        return ["scancel", "--full", "--signal=TERM", job_id]
+
     def cancel_argv(self, job_id: str, account: PosixUser | None) -> list[str]:
         """`batch_cancel_cmd`; Slurm's own where there is no such account any more, or a hook broke the setting: a job
         must not be left running for that."""

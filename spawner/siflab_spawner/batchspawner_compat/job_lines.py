@@ -49,6 +49,7 @@ if ! siflab_begin; then
   exit 31
 fi
 trap 'rm -rf -- "$SIFLAB_DIR"' EXIT
+trap : TERM # the server gets it too, and has time to end before this shell does
 export SIFLAB_DIR
 {exports}# ---- end of Siflab's lines
 """
