@@ -296,7 +296,7 @@ class SlurmFolder:
     """A folder for `slurm.bin` of site.yaml with Slurm's commands, each of which a test can make misbehave.
 
     `break_(name, text, code)`: the command prints `text` and exits with `code`. `hold(name)`: it runs, then does not answer
-    before `release(name)`. It lies where ordinary users can enter.
+    before `release(name)`; `hold_before(name)`: it does not even begin. It lies where ordinary users can enter.
     """
 
     NAMES = ("sbatch", "squeue", "scancel", "sacct", "scontrol", "sinfo")
@@ -310,6 +310,10 @@ class SlurmFolder:
                 f"""#!/bin/bash
 here={folder}
 if [ -e "$here/{name}.broken" ]; then cat "$here/{name}.text" >&$(cat "$here/{name}.fd"); exit "$(cat "$here/{name}.broken")"; fi
+if [ -e "$here/{name}.before" ]; then
+    : > "$here/held/{name}"
+    for ((i = 0; i < 600; i++)); do [ -e "$here/{name}.before" ] || break; sleep 0.1; done
+fi
 answer=$({shutil.which(name)} "$@"); code=$?
 if [ -e "$here/{name}.hold" ]; then
     : > "$here/held/{name}"
@@ -334,11 +338,15 @@ exit $code
     def hold(self, name: str) -> None:
         (self.folder / f"{name}.hold").touch()
 
+    def hold_before(self, name: str) -> None:
+        (self.folder / f"{name}.before").touch()
+
     def is_held(self, name: str) -> bool:
         return (self.folder / "held" / name).exists()
 
     def release(self, name: str) -> None:
-        (self.folder / f"{name}.hold").unlink()
+        for kind in ("hold", "before"):
+            (self.folder / f"{name}.{kind}").unlink(missing_ok=True)
         (self.folder / "held" / name).unlink()
 
 
