@@ -1,6 +1,6 @@
 """The Hub side of Siflab: the spawner, and the Hub's routes for the sessions' jobs."""
 
-from siflab_spawner import acting, extension_handlers, offer_handlers, other_spawners, pages
+from siflab_spawner import acting, extension_handlers, offer_handlers, other_spawners, pages, privacy_at_start
 from siflab_spawner.batchspawner_compat import start_up
 from siflab_spawner.claim_handlers import register
 from siflab_spawner.spawner import SingularitySlurmSpawner
@@ -12,5 +12,6 @@ offer_handlers.register()
 acting.begin()
 start_up.begin()
 other_spawners.begin()
+privacy_at_start.begin()
 
 __all__ = ["SingularitySlurmSpawner"]

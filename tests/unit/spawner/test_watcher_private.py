@@ -1,5 +1,7 @@
 """Where Slurm hides the jobs of others from the Hub's account: noticed, said, and asked around at a limited rate."""
 
+import asyncio
+import json
 import logging
 
 import pytest
@@ -7,12 +9,13 @@ import pytest
 from siflab.errors import Internal
 from siflab.slurm.execute import Completed, PosixUser
 from siflab.text import Text
+from siflab_spawner import SingularitySlurmSpawner, privacy_at_start
 from siflab_spawner.mark import Ours
 from siflab_spawner.pace import Pace, Turns
 from siflab_spawner.privacy import sees_all_jobs
 from siflab_spawner.watcher import Watcher
 
-from .conftest import LOG, USERS, Clock, FakeSlurm, find, rest, row, said
+from .conftest import LOG, SITE, USERS, Clock, FakeSlurm, find, rest, row, said
 
 pytestmark = pytest.mark.asyncio
 HUB = PosixUser("hub", 990, 990, (990,), "/", "/bin/sh")
@@ -179,3 +182,26 @@ async def test_it_is_said_when_the_watcher_begins(caplog, monkeypatch):
     assert watcher.sees_all is False and caplog.text.count("adminlevel=Operator") == 1
     assert slurm.calls[-1][1] == USERS["user1"]
     assert len(slurm.named("sacctmgr")) == 1 and "where name=hub set adminlevel" in caplog.text
+
+
+class App:
+    """A Hub that has read its configuration."""
+
+    log, spawner_class = LOG, SingularitySlurmSpawner
+
+    def __init__(self, site_file):
+        self.config = {"SingularitySlurmSpawner": {"site_file": str(site_file)}}
+
+
+@pytest.mark.parametrize(("uid", "told"), [(990, 1), (0, 0)])
+async def test_it_is_said_when_the_hub_starts(caplog, monkeypatch, tmp_path, uid, told):
+    file = tmp_path / "site.yaml"
+    file.write_text(json.dumps(SITE))
+    monkeypatch.setattr("siflab_spawner.privacy.os.geteuid", lambda: uid)
+    monkeypatch.setattr("siflab_spawner.privacy._name_of", lambda uid: "hub")
+    slurm = FakeSlurm(scontrol=config(), sacctmgr=said("None\n"))
+    monkeypatch.setattr(privacy_at_start, "Slurm", lambda *args, **kwargs: slurm)
+    privacy_at_start._at_start(App(file))
+    privacy_at_start._at_start(App(tmp_path / "missing.yaml"))
+    await asyncio.gather(*privacy_at_start._running)
+    assert caplog.text.count("adminlevel=Operator") == told
