@@ -11,14 +11,30 @@ in a JSON file named by $SIFLAB_HUB_SETTINGS; every key has a default:
     admin_users     a list                                       []
     allowed_users   a list; ["*"] is everyone who can log in     ["*"] if there is no allowed_groups
     allowed_groups  Unix groups, a list                          []
+    internal_ssl    TLS between Hub, proxy and sessions          false
+    claim_port      with internal_ssl: where jobs claim          8082
 """
 
+import contextlib
 import json
 import os
 import socket
+import sqlite3
+from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import urlparse
 
 from siflab.config import load_site
+from siflab_spawner.pages import TEMPLATES
+
+
+def is_address(host):
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
 
 c = get_config()  # noqa: F821 (JupyterHub puts it here)
 
@@ -35,6 +51,8 @@ known = {
     "admin_users": [],
     "allowed_users": None,
     "allowed_groups": [],
+    "internal_ssl": False,
+    "claim_port": 8082,
 }
 unknown = set(settings) - set(known)
 if unknown:
@@ -47,11 +65,21 @@ data.mkdir(mode=0o700, parents=True, exist_ok=True)
 c.JupyterHub.bind_url = settings["public_url"]
 c.JupyterHub.hub_bind_url = settings["hub_bind_url"] or f"http://{socket.gethostbyname(socket.gethostname())}:8081"
 c.JupyterHub.db_url = f"sqlite:///{data}/jupyterhub.sqlite"
+with contextlib.closing(sqlite3.connect(data / "jupyterhub.sqlite")) as database:
+    database.execute("PRAGMA journal_mode=WAL")  # a commit, of which a start makes many, waits for the disk once
 c.JupyterHub.cookie_secret_file = str(data / "cookie_secret")
 c.JupyterHub.pid_file = str(data / "jupyterhub.pid")
 c.ConfigurableHTTPProxy.command = settings["proxy_command"]
 c.ConfigurableHTTPProxy.api_url = settings["proxy_api_url"]
 c.ConfigurableHTTPProxy.pid_file = str(data / "proxy.pid")
+
+if settings["internal_ssl"]:
+    hub_host = urlparse(c.JupyterHub.hub_bind_url).hostname  # the Hub's certificate must name it
+    c.JupyterHub.internal_ssl = True
+    c.JupyterHub.internal_certs_location = str(data / "internal-ssl")
+    c.JupyterHub.trusted_alt_names = [f"{'IP' if is_address(hub_host) else 'DNS'}:{hub_host}"]
+    c.ConfigurableHTTPProxy.api_url = settings["proxy_api_url"].replace("http:", "https:", 1)
+    c.ClaimServer.port = settings["claim_port"]
 
 c.JupyterHub.authenticator_class = "pam"
 c.PAMAuthenticator.open_sessions = False  # sessions are jobs on other machines; an open PAM session here is of no use
@@ -62,6 +90,7 @@ c.Authenticator.allow_all = everyone or settings["allowed_users"] == ["*"]
 c.Authenticator.allowed_users = set(settings["allowed_users"] or []) - {"*"}
 
 c.JupyterHub.spawner_class = "siflab"
+c.JupyterHub.template_paths = [TEMPLATES]  # the pages of a start that waits, fails or is over
 c.Spawner.default_url = "/lab"
 
 c.JupyterHub.cleanup_servers = False  # sessions outlive a restart of the Hub

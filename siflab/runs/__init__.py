@@ -11,6 +11,7 @@ from siflab.runs.preview import Preview, preflight, preview
 from siflab.runs.request import RunRequest
 from siflab.runs.run import Run
 from siflab.runs.session import SessionFacts
+from siflab.runs.session_time import extend_session, extension_view
 from siflab.runs.submission import submit
 from siflab.runs.viewer import Viewer
 from siflab.runs.views import inventory_view, session_view, site_view
@@ -24,6 +25,8 @@ __all__ = [
     "SessionFacts",
     "Viewer",
     "cancel",
+    "extend_session",
+    "extension_view",
     "get_run",
     "inventory_view",
     "list_runs",

@@ -9,6 +9,7 @@ from typing import Any
 import siflab
 from siflab.config import Profile
 from siflab.config.models import Allow, CountRange
+from siflab.runs.session_time import session_time
 from siflab.runs.viewer import Viewer
 from siflab.slurm.inventory import read_inventory
 from siflab.slurm.memory import format_memory
@@ -66,6 +67,7 @@ def session_view(viewer: Viewer) -> dict[str, Any]:
     session = viewer.in_session
     if session is None:
         return {"in_slurm": False}
+    now = session_time(viewer)
     return {
         "in_slurm": True,
         "job_id": session.job_id,
@@ -75,7 +77,8 @@ def session_view(viewer: Viewer) -> dict[str, Any]:
         "gpus": session.gpus,
         "cuda_visible_devices": os.environ.get("CUDA_VISIBLE_DEVICES"),
         "started_at": session.started_at,
-        "ends_at": session.ends_at,
+        "ends_at": now.ends_at,
+        "extension": now.extension,
     }
 
 

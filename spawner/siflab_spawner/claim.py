@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from siflab.errors import SlurmUnreachable
 from siflab.text import Text
+from siflab_spawner.certificates import hub_with_ssl
 from siflab_spawner.claim_body import ClaimBody, FailedBody, ReadyBody
 from siflab_spawner.environment import claim_answer
 from siflab_spawner.nodes import node_address
@@ -76,6 +77,7 @@ async def claim(spawner: "SingularitySlurmSpawner", body: ClaimBody) -> dict[str
     _check_claimant(spawner, body.claimant)
     session = spawner.session
     session.claimant_hash, session.host, session.port = sha256(body.claimant), host, body.port
+    session.tls = hub_with_ssl() is not None
     session.claimed_at = session.claimed_at or time.time()
     spawner.persist()
     spawner.bell.ring()

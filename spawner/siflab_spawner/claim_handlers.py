@@ -8,13 +8,13 @@ import json
 from typing import Any
 
 from jupyterhub.apihandlers import APIHandler
-from jupyterhub.utils import safe_log
 from tornado import web
 
 from siflab.text import Text
 from siflab_spawner import adoption, claim
 from siflab_spawner.claim_body import read_body
 from siflab_spawner.hub_routes import add_routes
+from siflab_spawner.log_words import safe_log
 from siflab_spawner.spawner import SingularitySlurmSpawner, innermost
 
 PATH = "/api/siflab"
@@ -118,7 +118,9 @@ class PortHandler(APIHandler):
         raise web.HTTPError(403, "this route of batchspawner is closed; Siflab's sessions use /hub/api/siflab/claim")
 
 
+JOB_ROUTES: list[tuple[str, Any]] = [(f"{PATH}/{h.kind}", h) for h in (ClaimHandler, ReadyHandler, FailedHandler)]
+
+
 def register() -> None:
     """Into JupyterHub's list of handlers; batchspawner's route is closed."""
-    routes = [(f"{PATH}/{handler.kind}", handler) for handler in (ClaimHandler, ReadyHandler, FailedHandler)]
-    add_routes([*routes, ("/api/batchspawner", PortHandler)])
+    add_routes([*JOB_ROUTES, ("/api/batchspawner", PortHandler)])

@@ -9,7 +9,7 @@ gets less time. Only the running job that carries this session's mark and belong
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from siflab_spawner.spawner import SingularitySlurmSpawner
 
 _REMEMBERED = 60.0  # seconds for which an answer of Slurm serves pages; who extends gets a new one of all but accounts
+_LONG = 900.0  # the same for what hardly ever changes
 _locks: dict[str, asyncio.Lock] = {}
 _answers: dict[tuple[Slurm, tuple[str, ...]], tuple[float, Completed]] = {}
 
@@ -67,9 +68,13 @@ class Possible:
 
 
 async def possible(spawner: "SingularitySlurmSpawner") -> Possible:
-    """For a page; rests on answers of Slurm that may be a minute old. Raises NotFound, Conflict, SlurmUnreachable."""
+    """For a page: the time is the watcher's, the caps may be a minute old. Raises NotFound, Conflict,
+    SlurmUnreachable."""
     rule = _rule(spawner)
-    job = await _job(spawner, _REMEMBERED)
+    job = await _job(spawner, _LONG)
+    record = spawner.watcher.reading(job.job_id).record
+    if record is not None:
+        job = replace(job, time_limit=record.time_limit, end=record.end)
     return await _possible(spawner, rule, job, _REMEMBERED)
 
 
@@ -185,7 +190,7 @@ async def _caps(spawner: "SingularitySlurmSpawner", rule: ExtensionSite, job: Ru
         _ask(slurm, limits.partition_query(job.partition), age),
         _ask(slurm, limits.reservations_query(), age),
         _ask(slurm, limits.qos_query(), max(age, _REMEMBERED)),
-        _ask(slurm, limits.association_query(job.user), max(age, _REMEMBERED)),
+        _ask(slurm, limits.association_query(job.user), _LONG if age else _REMEMBERED),
     )
     try:
         return caps_of(
@@ -218,7 +223,7 @@ async def _job(spawner: "SingularitySlurmSpawner", age: float) -> RunningJob:
 async def _ask(slurm: Slurm, argv: list[str], age: float) -> str:
     """The output of a query that is at most `age` seconds old."""
     key, now = (slurm, tuple(argv)), time.monotonic()
-    for old in [one for one, (at, _) in _answers.items() if now - at > _REMEMBERED]:
+    for old in [one for one, (at, _) in _answers.items() if now - at > _LONG]:
         del _answers[old]
     if key not in _answers or now - _answers[key][0] > age:
         done = require_reachable(await slurm.arun(argv))

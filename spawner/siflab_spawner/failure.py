@@ -10,10 +10,6 @@ from siflab_spawner.language import in_words
 
 _SHOWN_LINES = 40
 _HEADING = Text("Last lines of the job's log:", "作业日志的最后几行：")
-NO_INTERNAL_SSL = Text(
-    "JupyterHub's internal_ssl does not work with these sessions yet; ask your administrator to turn it off.",
-    "这类会话尚不支持 JupyterHub 的 internal_ssl；请让管理员将其关闭。",
-)
 
 
 class StartFailed(Exception):
@@ -30,6 +26,7 @@ def for_hub(error: StartFailed | SiflabError, language: str | None) -> web.HTTPE
     log = last_lines(error.log) if isinstance(error, StartFailed) else ""
     heading = in_words(_HEADING, language)
     failure = web.HTTPError(error.status, "%s", words)
+    failure.siflab = error  # type: ignore[attr-defined]  # page_view.py says it in the language of whoever looks
     failure.jupyterhub_message = f"{words}\n{heading}\n{log}" if log else words  # type: ignore[attr-defined]
     shown = f'<pre class="text-start">{html.escape(log)}</pre>' if log else ""
     title = f"<br>{html.escape(heading)}" if log else ""

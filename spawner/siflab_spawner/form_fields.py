@@ -23,7 +23,8 @@ class Option:
 
 @dataclass(frozen=True)
 class Field:
-    """One field that a profile lets a person change. Without `options` it is typed in."""
+    """One field that a profile lets a person change. Without `options` it is typed in. A `hidden` one has nothing to
+    choose from yet and is not sent."""
 
     key: str
     label: str
@@ -32,6 +33,7 @@ class Field:
     options: tuple[Option, ...] = ()
     number: bool = False
     error: str = ""
+    hidden: bool = False
 
 
 class Fields:
@@ -89,8 +91,9 @@ class Fields:
         names = (preset, *(() if allowed == "any" else allowed))
         plain = [Option(name, name or self.words["usual"]) for name in dict.fromkeys(names)]
         options = self._offered(key, plain)
-        if len(options) > 1:
-            yield Field(**self._common(key), value=self._value(key, preset), options=options)
+        if len(options) > 1 or allowed == "any":
+            gone = len(options) < 2
+            yield Field(**self._common(key), value=self._value(key, preset), options=options, hidden=gone)
 
     def _offered(self, key: str, plain: list[Option]) -> tuple[Option, ...]:
         """The offer's choices, each with what is free or why it cannot be; `plain` where there is no offer."""
@@ -123,11 +126,11 @@ class Fields:
             best = max(possible & set(numbers), default=None)
             hint = self.words["up_to"].format(most=best) if best is not None and best < numbers[-1] else ""
             shown = value if value in map(str, possible) or value == str(preset) else str(preset)
-            yield Field(**self._common(key), value=shown, options=options, hint=_with(hint, why))
+            yield Field(**self._common(key), value=shown, options=options, hint=self._with(hint, why))
         else:
             last = min(numbers[-1], most) if most else numbers[-1]
             hint = self.words["from_to"].format(least=numbers[0], most=last)
-            yield Field(**self._common(key), value=value, number=True, hint=_with(hint, why))
+            yield Field(**self._common(key), value=value, number=True, hint=self._with(hint, why))
 
     def _amount(self, key: str, limit: str, preset: int, show: Any) -> Iterable[Field]:
         allowed, offered = getattr(self.profile.allow, key), self.offer.get(key) or {}
@@ -137,8 +140,7 @@ class Fields:
         if offered.get(limit):
             most = min(most, offered[limit])
         hint = self.words["up_to"].format(most=show(most))
-        yield Field(**self._common(key), value=self._value(key, show(preset)), hint=_with(hint, self._why(key)))
+        yield Field(**self._common(key), value=self._value(key, show(preset)), hint=self._with(hint, self._why(key)))
 
-
-def _with(hint: str, why: str) -> str:
-    return f"{hint} ({why})" if hint and why else hint or why
+    def _with(self, hint: str, why: str) -> str:
+        return self.words["with_why"].format(hint=hint, why=why) if hint and why else hint or why

@@ -28,6 +28,7 @@ async def node_address(slurm: Slurm, site: Site, name: str) -> str:
     return _known[key][1]
 
 
-def server_url(host: str, port: int) -> str:
+def server_url(host: str, port: int, tls: bool = False) -> str:
     """The URL of a server on a node; an IPv6 address stands in brackets (RFC 3986, 3.2.2)."""
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    scheme = "https" if tls else "http"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

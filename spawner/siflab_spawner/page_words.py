@@ -20,6 +20,7 @@ WORDS: dict[str, Text] = {
     "elapsed": Text("Elapsed", "已用时间"),
     "expected": Text("Expected to start", "预计开始"),
     "about": Text("about {at}", "约 {at}"),
+    "unknown": Text("not known yet", "尚未确定"),
     "job": Text("Slurm job", "Slurm 作业"),
     "node": Text("Node", "节点"),
     "log": Text("Event log", "事件记录"),
@@ -48,7 +49,10 @@ WORDS: dict[str, Text] = {
         "您上次的选择已保留：请检查并修改后重新启动。",
     ),
     "over": Text("This session is not running", "此会话未在运行"),
-    "start_it": Text("Start it again to go on; your files are where you left them.", "重新启动即可继续；您的文件都在原处。"),
+    "start_it": Text(
+        "Start it again to go on; your files are where you left them.",
+        "重新启动即可继续；您的文件都在原处。",
+    ),
     "stop_pending": Text("Your session is stopping", "会话正在停止"),
     "stop_wait": Text(
         "Slurm ends the job; this can take half a minute. Then you can start again.",

@@ -34,8 +34,9 @@ async def progress_events(spawner: "SingularitySlurmSpawner") -> AsyncIterator[d
 
 
 def state_of(spawner: "SingularitySlurmSpawner") -> dict[str, Any]:
-    """What the page of a start shows, as JSON: `phase` is waiting (in the queue), starting, or preparing before Slurm has
-    the job; `start_at` an ISO time; `begun_at` and `now` seconds since the epoch by the Hub's clock. Null: not known."""
+    """What the page of a start shows, as JSON: `phase` is waiting (in the queue), starting, or preparing before Slurm
+    has the job; `start_at` an ISO time; `begun_at` and `now` seconds since the epoch by the Hub's clock. Null: not
+    known."""
     percent, text = describe(spawner)
     session = spawner.session
     reading = spawner.watcher.reading(session.job_id) if session.job_id else None
@@ -43,7 +44,7 @@ def state_of(spawner: "SingularitySlurmSpawner") -> dict[str, Any]:
     pending = reading is not None and reading.kind == "pending"
     node = record.batch_host if record is not None and not pending else ""
     return {
-        "phase": "preparing" if reading is None else "waiting" if pending else "starting",
+        "phase": "preparing" if record is None else "waiting" if pending else "starting",
         "percent": percent,
         "words": text.as_dict(),
         "job_id": session.job_id or None,

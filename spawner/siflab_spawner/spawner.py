@@ -11,12 +11,12 @@ from traitlets import Bool, Dict, Enum, Integer, List, Unicode, default
 from siflab.config import Resources, Site, load_site
 from siflab.errors import FieldError, Invalid, SiflabError
 from siflab.slurm.execute import Slurm
-from siflab_spawner import adoption, language, links
+from siflab_spawner import adoption, claim_server, language, links
 from siflab_spawner.acting import PROGRAM, WAYS, choose_for, current_acting
 from siflab_spawner.batchspawner_compat import DropIn
 from siflab_spawner.bell import Bell
 from siflab_spawner.claim import Failure
-from siflab_spawner.failure import NO_INTERNAL_SSL, StartFailed, for_hub
+from siflab_spawner.failure import StartFailed, for_hub
 from siflab_spawner.form import render_form
 from siflab_spawner.groups import group_names
 from siflab_spawner.limit_check import within_limits
@@ -91,7 +91,7 @@ class SingularitySlurmSpawner(WatcherSettings, batchspawner.SlurmSpawner):
         key_trait=Unicode(),
         value_trait=Unicode(),
         help="Only with batchspawner's settings instead of a site.yaml: what a user's options may set in batch_script, "
-        "as {'partition': 'gpu|cpu', 'image': '[a-z]+'}; '' as pattern is a plain word. Empty: the plain req_ settings.",
+        "as {'partition': 'gpu|cpu', 'image': '[a-z]+'}; '' as pattern is a plain word. Empty: the req_ settings.",
     ).tag(config=True)
 
     page = page_view  # for the templates of the Hub's pages
@@ -114,6 +114,7 @@ class SingularitySlurmSpawner(WatcherSettings, batchspawner.SlurmSpawner):
         if self.drop_in is None:
             tell_unused(self.config, self.log)
         choose_for(self)
+        claim_server.begin()
 
     # ---- the site and Slurm, one for all spawners of a Hub
 
@@ -239,8 +240,6 @@ class SingularitySlurmSpawner(WatcherSettings, batchspawner.SlurmSpawner):
     # ---- JupyterHub's verbs
 
     async def start(self) -> str:
-        if self.internal_ssl:
-            raise for_hub(StartFailed(NO_INTERNAL_SSL), language.of_start(self))
         self.failure, self.ip, self.port = None, "0.0.0.0", 0  # noqa: S104 (the address in the job, not of the Hub)
         try:
             url = await start_session(self)
@@ -252,6 +251,12 @@ class SingularitySlurmSpawner(WatcherSettings, batchspawner.SlurmSpawner):
         self.follow()
         drop_notice(self.user.name, self.name)
         return url
+
+    async def create_certs(self) -> dict[str, str]:
+        return {}  # they are made at the claim, when the node is known
+
+    async def move_certs(self, paths: dict[str, str]) -> dict[str, str]:
+        return paths
 
     async def stop(self, now: bool = False) -> None:
         await stop_job(self, now)
@@ -265,7 +270,7 @@ class SingularitySlurmSpawner(WatcherSettings, batchspawner.SlurmSpawner):
 
     async def get_url(self) -> str:
         if self.session.port and self.server is not None:
-            return f"{server_url(self.session.host, self.session.port)}{self.server.base_url}"
+            return f"{server_url(self.session.host, self.session.port, self.session.tls)}{self.server.base_url}"
         return str(await super().get_url())
 
     # ---- batchspawner's ways, closed: no shell, no template, no sudo

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from typing import TYPE_CHECKING
+from urllib.parse import urlparse
 
 from siflab.errors import SiflabError
 from siflab.slurm.execute import PosixUser
@@ -10,15 +11,14 @@ from siflab.slurm.time import format_time
 from siflab.text import Text
 from siflab_spawner import adoption, outcome
 from siflab_spawner.as_user import find_user, run_task
+from siflab_spawner.claim_server import problem
 from siflab_spawner.environment import claim_url
-from siflab_spawner.facts import session_facts
 from siflab_spawner.failure import StartFailed
-from siflab_spawner.job_script import job_script
-from siflab_spawner.mark import mark, session_prefix
+from siflab_spawner.mark import session_prefix
 from siflab_spawner.nodes import server_url
-from siflab_spawner.preparation import prepare
+from siflab_spawner.session_job import session_job
 from siflab_spawner.state import SessionState
-from siflab_spawner.submission import cancel_strays, find_late, sbatch_argv, submit
+from siflab_spawner.submission import cancel_strays, find_late, pace, submit
 
 if TYPE_CHECKING:
     from siflab_spawner.spawner import SingularitySlurmSpawner
@@ -70,35 +70,19 @@ async def _take_up(spawner: "SingularitySlurmSpawner", user: PosixUser, kept: Se
 
 async def _submit(spawner: "SingularitySlurmSpawner", user: PosixUser) -> None:
     site, server = spawner.site, spawner.name
-    resources = spawner.resources or await spawner.choose_resources()
+    trouble = problem(urlparse(claim_url(spawner)).hostname or "")
+    if trouble is not None:
+        raise StartFailed(trouble)
     prefix = session_prefix(site.name, spawner.user.name, server)
-    preparation, strays = await asyncio.gather(
-        prepare(spawner.slurm, user, site, resources, spawner.hub_sees_paths),
-        cancel_strays(spawner.slurm, user, prefix),
-    )
+    async with pace:
+        job, strays = await asyncio.gather(session_job(spawner, user), cancel_strays(spawner.slurm, user, prefix))
     if strays:
         spawner.log.warning("siflab: cancelled what was left of %s: %s", spawner._log_name, ", ".join(strays))
-    session, code = SessionState.intend(session_facts(site, resources, user), "")
-    script = job_script(
-        site,
-        resources,
-        user,
-        user=spawner.user.name,
-        server=server,
-        code=code,
-        claim_url=claim_url(spawner),
-    )
-    argv = sbatch_argv(
-        resources,
-        comment=mark(site.name, spawner.user.name, server, session.submit_id),
-        name=spawner.job_name,
-        log_pattern=preparation.log_pattern,
-        folder=user.home,
-    )
+    session = job.session
     spawner.session = session
     spawner.persist()  # the intent: from here on a Hub that is killed looks for the job
-    session.job_id, session.cluster = await submit(spawner.slurm, user, argv, script, prefix, session.submit_id)
-    session.log_path = preparation.log_path(session.job_id)
+    session.job_id, session.cluster = await submit(spawner.slurm, user, job.argv, job.script, prefix, session.submit_id)
+    session.log_path = job.preparation.log_path(session.job_id)
     spawner.persist()
     spawner.log.info("siflab: submitted job %s for %s", session.job_id, spawner._log_name)
 
@@ -109,7 +93,7 @@ async def _wait_until_ready(spawner: "SingularitySlurmSpawner") -> str:
     while True:
         seen, now = spawner.bell.count, time.monotonic()
         if session.ready_at:
-            return server_url(session.host, session.port)
+            return server_url(session.host, session.port, session.tls)
         if spawner.failure is not None:
             raise await _told_by_job(spawner)
         reading = spawner.watcher.reading(session.job_id)

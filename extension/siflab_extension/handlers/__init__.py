@@ -5,6 +5,7 @@ from tornado.web import RequestHandler
 from siflab_extension.handlers.base import NoSuchRoute
 from siflab_extension.handlers.environments import EnvironmentJobHandler, EnvironmentsHandler, StopHandler
 from siflab_extension.handlers.events import EventsHandler
+from siflab_extension.handlers.extension import ExtensionHandler
 from siflab_extension.handlers.promotion import PreflightHandler, PreviewHandler
 from siflab_extension.handlers.runs import CancelHandler, LogHandler, RunHandler, RunsHandler
 from siflab_extension.handlers.site import InventoryHandler, SessionHandler, SiteHandler
@@ -14,6 +15,7 @@ from siflab_extension.pattern import RUN_ID
 ROUTES: dict[str, type[RequestHandler]] = {
     "/site": SiteHandler,
     "/session": SessionHandler,
+    "/session/extension": ExtensionHandler,
     "/inventory": InventoryHandler,
     "/preflight": PreflightHandler,
     "/preview": PreviewHandler,
@@ -21,11 +23,11 @@ ROUTES: dict[str, type[RequestHandler]] = {
     "/runs/{id}": RunHandler,
     "/runs/{id}/cancel": CancelHandler,
     "/runs/{id}/log": LogHandler,
-    "/events": EventsHandler,
-}
     "/environments": EnvironmentsHandler,
     "/environments/job": EnvironmentJobHandler,
     "/environments/job/stop": StopHandler,
+    "/events": EventsHandler,
+}
 
 
 def handlers() -> list[tuple[str, type[RequestHandler]]]:

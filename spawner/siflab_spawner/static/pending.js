@@ -41,9 +41,9 @@
       byId("progress-log").append(line);
     }
     const facts = {
-      expected: state.start_at ? fill("about", { at: moment(state.start_at) }) : "–",
-      job: state.job_id || "–",
-      node: state.node || "–",
+      expected: state.start_at ? fill("about", { at: moment(state.start_at) }) : words.unknown,
+      job: state.job_id || words.unknown,
+      node: state.node || words.unknown,
     };
     for (const [name, value] of Object.entries(facts)) show(root.querySelector(`[data-fact="${name}"]`), value);
     tick();
@@ -59,7 +59,7 @@
     const seconds = begun === null ? null : Math.max(0, Math.round((Date.now() - begun) / 1000));
     const hours = Math.floor(seconds / 3600);
     const rest = `${two(Math.floor((seconds % 3600) / 60))}:${two(seconds % 60)}`;
-    const text = seconds === null ? "–" : `${hours}:${rest}`;
+    const text = seconds === null ? words.unknown : `${hours}:${rest}`;
     show(root.querySelector('[data-fact="elapsed"]'), text);
     const title = seconds === null ? words[phase] : `${text} · ${words[phase]}`;
     if (!over && document.title !== title) document.title = title;
@@ -152,6 +152,7 @@
   bell.addEventListener("click", async () => {
     const wanted = !wantsNotice();
     window.sessionStorage.setItem(remembered("notify"), wanted ? "yes" : "no");
+    showWish();
     if (wanted && "Notification" in window && Notification.permission === "default") await Notification.requestPermission();
     showWish();
   });

@@ -162,7 +162,7 @@
     } else if ("max_mib" in offered) hint = fill("up_to", { most: memory(offered.max_mib) });
     else if ("max_seconds" in offered) hint = fill("up_to", { most: duration(offered.max_seconds) });
     else if ("max" in offered) hint = fill("from_to", { least: offered.min || 0, most: offered.max });
-    show(document.getElementById(`${input.id}-hint`), hint && why ? `${hint} (${why})` : hint || why);
+    show(document.getElementById(`${input.id}-hint`), hint && why ? fill("with_why", { hint, why }) : hint || why);
   }
 
   function narrowNames(select, choices) {
@@ -227,12 +227,12 @@
   function nodeTable(partition) {
     const head = ["node", "state", "gpus_free", "cpus_free", "memory_free"];
     const rows = partition.nodes.map(node => {
-      const gpus = node.gpus.map(gpu => `${gpu.kind === "gpu" ? gpuLabel(gpu.type) : gpu.type}: ${fill("free_of", gpu)}`);
+      const gpus = node.gpus.map(gpu => `${gpu.kind === "gpu" ? gpuLabel(gpu.type) : gpu.type}: ${fill("of", gpu)}`);
       const cells = [
         node.words[language],
         gpus.join("; ") || "–",
-        fill("free_of", { free: node.cpus_free, total: node.cpus_total }),
-        fill("free_of", { free: roundMemory(node.memory_mib_free), total: roundMemory(node.memory_mib_total) }),
+        fill("of", { free: node.cpus_free, total: node.cpus_total }),
+        fill("of", { free: roundMemory(node.memory_mib_free), total: roundMemory(node.memory_mib_total) }),
       ];
       return element("tr", {}, element("th", { scope: "row" }, node.name), ...cells.map(text => element("td", {}, text)));
     });
@@ -284,8 +284,8 @@
     const more = [];
     if (estimate.errors.length) {
       const lines = estimate.errors.map(error => {
-        const label = words[error.field];
-        return element("li", {}, label ? `${label}: ${error.message[language]}` : error.message[language]);
+        const [label, message] = [words[error.field], error.message[language]];
+        return element("li", {}, label ? fill("at_field", { label, message }) : message);
       });
       more.push(element("ul", { class: "mb-0" }, ...lines));
       show(part("estimate-words"), words.mend);

@@ -34,7 +34,24 @@ SITE = {
     "cannot_submit_reason": None,
     "timezone": "UTC",
 }
-SESSION = {"in_slurm": True, "job_id": "7", "node": "gpu01", "gpus": 1, "ends_at": "2026-12-01T12:00:00+08:00"}
+EXTENSION = {
+    "allowed": True,
+    "why_not": None,
+    "ends_at": "2026-12-01T13:00:00+08:00",
+    "longest_seconds": 3600,
+    "longest_because": TEXT,
+    "step_seconds": 3600,
+    "used": 0,
+    "times": None,
+}
+SESSION = {
+    "in_slurm": True,
+    "job_id": "7",
+    "node": "gpu01",
+    "gpus": 1,
+    "ends_at": "2026-12-01T12:00:00+08:00",
+    "extension": EXTENSION,
+}
 INVENTORY = {"partitions": [], "taken_at": "2026-12-01T12:00:00+08:00"}
 FINDING = {"code": "magic", "severity": "warning", "message": TEXT, "cell": 2, "line": 1}
 PREVIEW = {"script": "#!/bin/bash\n", "argv": ["sbatch", "job.sh"], "gpu_hours": 4.0, "resources": RESOURCES}
@@ -93,6 +110,12 @@ class FakeRuns:
 
     def session_view(self, _viewer: Viewer) -> dict[str, Any]:
         return self._answer("session_view", lambda: SESSION)
+
+    def extension_view(self, _viewer: Viewer) -> dict[str, Any]:
+        return self._answer("extension_view", lambda: EXTENSION)
+
+    def extend_session(self, _viewer: Viewer, seconds: int, ends_at: str | None) -> dict[str, Any]:
+        return self._answer("extend_session", lambda: EXTENSION, seconds, ends_at)
 
     def inventory_view(self, _viewer: Viewer) -> dict[str, Any]:
         return self._answer("inventory_view", lambda: INVENTORY)

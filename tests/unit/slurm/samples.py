@@ -7,7 +7,10 @@ def newer(text):
         (" GresDrain=N/A", ""),
         ("GresUsed=gpu:0", "GresUsed=(null)"),
         ("(IDX:N/A)", ""),
-        (" CapWatts=n/a CurrentWatts=0 AveWatts=0 ExtSensorsJoules=n/s ExtSensorsWatts=0 ExtSensorsTemp=n/s", " CurrentWatts=0 AveWatts=0"),
+        (
+            " CapWatts=n/a CurrentWatts=0 AveWatts=0 ExtSensorsJoules=n/s ExtSensorsWatts=0 ExtSensorsTemp=n/s",
+            " CurrentWatts=0 AveWatts=0",
+        ),
         ("ExclusiveUser=NO", "ExclusiveUser=NO ExclusiveTopo=NO"),
         ("MaxCPUsPerNode=UNLIMITED", "MaxCPUsPerNode=UNLIMITED MaxCPUsPerSocket=UNLIMITED"),
         ("Version=22.05.8", "Version=24.11.5"),
