@@ -201,6 +201,16 @@ def test_the_whole_offer(ask):
     assert len(fake.calls) == 7  # however often it is looked at, and by however many
 
 
+@pytest.mark.parametrize(("constrain", "said"), [("yes", False), ("no", True)])
+def test_gpus_that_are_not_kept_apart_are_said(ask, constrain, said):
+    found = ask(slurm(config=f"{CONFIG}\nConstrainDevices        = {constrain}\n"))
+    notes = {name: offered.get("note") for name, offered in found["profiles"].items()}
+    for name, profile in SITES.profiles.items():
+        uses_gpus = bool(profile.gpus or profile.allow.gpus)
+        assert bool(notes[name]) is (said and uses_gpus), name
+    assert not said or any("CUDA_VISIBLE_DEVICES" in note["zh"] for note in notes.values() if note)
+
+
 AWAY = Completed(("x",), 1, "", "slurm_load_partitions: Unable to contact slurm controller (connect failure)")
 DATABASE_AWAY = Completed(
     ("x",), 1, "", "sacctmgr: error: slurm_persist_conn_open: failed to send persistent connection"
