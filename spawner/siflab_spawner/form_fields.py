@@ -1,7 +1,7 @@
 """The fields of one profile on the spawn page: from site.yaml, and narrowed by what Slurm offers this person now."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from siflab.config import Profile, Site
@@ -80,8 +80,7 @@ class Fields:
             return
         ids = dict.fromkeys((self.profile.image, *self.profile.allow.image))
         plain = [Option(image, self.site.images[image].title.to(self.language)) for image in ids]
-        options = self._offered("image", plain)
-        yield Field(**self._common("image"), value=self._value("image", self.profile.image), options=options)
+        yield self._list("image", self.profile.image, self._offered("image", plain))
 
     def _name(self, key: str) -> Iterable[Field]:
         """A list of names of Slurm. ``any`` are those that the offer has; without an offer nothing can be listed."""
@@ -92,8 +91,18 @@ class Fields:
         plain = [Option(name, name or self.words["usual"]) for name in dict.fromkeys(names)]
         options = self._offered(key, plain)
         if len(options) > 1 or allowed == "any":
-            gone = len(options) < 2
-            yield Field(**self._common(key), value=self._value(key, preset), options=options, hidden=gone)
+            yield self._list(key, preset, options)
+
+    def _list(self, key: str, preset: str, options: tuple[Option, ...], hint: str = "") -> Field:
+        """With what was chosen, else the preset, else what is nearest to it; said where that is not what was chosen."""
+        wanted = self._value(key, preset)
+        open_ = [option.value for option in options if option.possible]
+        nearest = (open_[-1] if key == "gpus" else open_[0]) if open_ else preset
+        shown = next((value for value in (wanted, preset) if value in open_), nearest)
+        field = Field(**self._common(key), value=shown, options=options, hint=hint, hidden=len(options) < 2)
+        if shown == wanted or field.error or field.hidden:
+            return field
+        return replace(field, error=self.words["not_offered"].format(value=wanted))
 
     def _offered(self, key: str, plain: list[Option]) -> tuple[Option, ...]:
         """The offer's choices, each with what is free or why it cannot be; `plain` where there is no offer."""
@@ -125,8 +134,7 @@ class Fields:
             options = tuple(Option(str(n), str(n), n in possible) for n in numbers)
             best = max(possible & set(numbers), default=None)
             hint = self.words["up_to"].format(most=best) if best is not None and best < numbers[-1] else ""
-            shown = value if value in map(str, possible) or value == str(preset) else str(preset)
-            yield Field(**self._common(key), value=shown, options=options, hint=self._with(hint, why))
+            yield self._list(key, str(preset), options, self._with(hint, why))
         else:
             last = min(numbers[-1], most) if most else numbers[-1]
             hint = self.words["from_to"].format(least=numbers[0], most=last)

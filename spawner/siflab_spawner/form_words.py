@@ -28,6 +28,10 @@ WORDS: dict[str, Text] = {
     "nobody": Text("none", "无"),
     "usual": Text("as usual", "默认"),
     "not_possible": Text("not possible: {why}", "不可选：{why}"),
+    "not_offered": Text(
+        "{value} cannot be chosen now; look at what is chosen instead",
+        "现在不能选择 {value}；请确认已改选的值",
+    ),
     "free_gpus": Text("{free} of {total} {type} free now", "{type}：共 {total}，现空闲 {free}"),
     "free_cpus": Text("{free} of {total} CPUs free now", "CPU：共 {total}，现空闲 {free}"),
     "free_of": Text("{free} of {total} free", "共 {total}，空闲 {free}"),

@@ -12,6 +12,7 @@ from siflab_spawner.language import in_words, language_of
 if TYPE_CHECKING:
     from siflab_spawner.spawner import SingularitySlurmSpawner
 
+SIGN_OF_LIFE = 8.0  # seconds between two events at most; static/pending.js looks for the Hub when it hears none
 _PREPARING = (5, Text("Looking at the image and handing the job to Slurm", "正在检查镜像并提交作业"))
 _SUBMITTED = (10, Text("Slurm has the job", "Slurm 已接受作业"))
 _BOOTING = (60, Text("The container is starting", "容器正在启动"))
@@ -20,8 +21,9 @@ _READY = (95, Text("JupyterLab answers, opening it", "JupyterLab 已就绪，正
 
 
 async def progress_events(spawner: "SingularitySlurmSpawner") -> AsyncIterator[dict[str, Any]]:
-    """JupyterHub's progress events; one whenever what it says has changed. JupyterHub ends it with the start. `siflab`
-    is for our own page; JupyterHub's takes no notice of it."""
+    """JupyterHub's progress events, with a message whenever what it says has changed. Without one they are a sign of
+    life: a proxy may keep a stream open whose Hub is gone. `siflab` is for our own page; JupyterHub's takes no notice
+    of it. JupyterHub ends it with the start."""
     said = None
     while True:
         seen = spawner.bell.count
@@ -30,7 +32,9 @@ async def progress_events(spawner: "SingularitySlurmSpawner") -> AsyncIterator[d
         if words != said:
             said = words
             yield {"progress": state["percent"], "message": words, "siflab": state}
-        await spawner.bell.wait(seen, 15.0)
+        else:
+            yield {"progress": state["percent"], "siflab": state}
+        await spawner.bell.wait(seen, SIGN_OF_LIFE)
 
 
 def state_of(spawner: "SingularitySlurmSpawner") -> dict[str, Any]:

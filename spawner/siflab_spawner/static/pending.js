@@ -6,6 +6,7 @@
 
   const FIRST_PAUSE = 1000; // ms; all times here
   const LONGEST_PAUSE = 15000;
+  const SILENCE = 13000; // the Hub gives a sign of life every 8 s (progress.py)
 
   const words = JSON.parse(root.dataset.words);
   const language = root.lang.startsWith("zh") ? "zh" : "en";
@@ -87,25 +88,36 @@
 
   let pause = FIRST_PAUSE;
   let source = null;
+  let silence = 0;
+
+  function heard() {
+    window.clearTimeout(silence);
+    silence = window.setTimeout(lose, SILENCE);
+  }
+
+  function lose() {
+    window.clearTimeout(silence);
+    source.close();
+    if (!over && !stopping) window.setTimeout(seek, pause);
+  }
 
   function listen() {
     if (source) source.close();
     source = new EventSource(root.dataset.progressUrl);
+    heard();
     source.onmessage = event => {
       const told = JSON.parse(event.data);
+      heard();
       pause = FIRST_PAUSE;
       window.sessionStorage.removeItem(remembered("reloads"));
       byId("siflab-trouble").hidden = true;
       if (told.siflab) showState(told.siflab);
       if (!told.ready && !told.failed) return;
+      window.clearTimeout(silence);
       source.close();
       if (!stopping) end(told.ready ? "ready" : "failed");
     };
-    source.onerror = () => {
-      source.close();
-      if (over || stopping) return;
-      window.setTimeout(seek, pause);
-    };
+    source.onerror = lose;
   }
 
   /** The Hub is asked whether it is there. When it is, it may not know of a start any more: its page says what there is. */

@@ -219,7 +219,19 @@ def test_an_impossible_choice_cannot_be_made(site):
 def test_what_was_chosen_stays_chosen_even_when_it_is_not_possible_now(site):
     fields = Fields(render_form(site, "en", [], {"profile": "cpu"}, offer=OFFER))
     assert fields.chosen() == ["cpu"] and "disabled" not in fields.named("profile")[1]
-    assert Fields(render_form(site, "en", [], {"profile": "one", "gpus": "4"}, offer=OFFER)).value("one.gpus") == "1"
+    page = render_form(site, "en", [], {"profile": "one", "gpus": "4"}, offer=OFFER)
+    (gpus,) = Fields(page).named("one.gpus")
+    assert Fields(page).value("one.gpus") == "1" and gpus["aria-invalid"] == "true"
+    assert "4 cannot be chosen now; look at what is chosen instead" in page
+
+
+def test_a_preset_that_is_not_possible_is_lowered(site):
+    least = {
+        **OFFER["profiles"]["one"]["fields"],
+        "gpus": {"min": 0, "max": 0, "choices": [], "preset": 1, "why": text("no")},
+    }
+    offer = {**OFFER, "profiles": {"one": {**OFFER["profiles"]["one"], "fields": least}}}
+    assert Fields(render_form(site, "en", [], offer=offer)).value("one.gpus") == "0"
 
 
 def test_names_of_slurm_are_lists_of_what_may_be_used(site):
