@@ -166,6 +166,32 @@ def test_everyone_can_use_it(visitor, language, width, scheme, words):
     page.screenshot(path=SHOTS / f"spawn-{language}-{width}-{scheme}.png", full_page=True)
 
 
+def test_a_link_makes_the_choice_and_slurm_says_the_rest(visitor, hub):
+    """With the real routes, from Slurm to the page."""
+    someone = visitor(0)
+    page = someone.page
+    page.goto(f"{hub.url}/hub/spawn/{someone.name}?opt-profile=cpu&opt-cpus=3&opt-time=99:00:00")
+    cpu = page.locator('[data-profile="cpu"]')
+    expect(cpu.locator('input[name="profile"]')).to_be_checked()
+    expect(cpu.get_by_label("CPUs")).to_have_value("3")
+    expect(cpu.locator(".siflab-free")).to_have_text(re.compile(r"\d+ of \d+ CPUs free now · partition cpu is up"))
+    wrong = cpu.get_by_label("Time limit")
+    expect(wrong).to_have_value("99:00:00")
+    expect(wrong).to_have_attribute("aria-invalid", "true")
+    wrong.fill("0:10:00")
+    expect(estimate_words(page)).to_have_text(re.compile("start"), timeout=20_000)
+    expect(page.locator('[data-siflab="estimate-more"] li')).to_have_count(0)
+    page.locator('[data-siflab="inventory"] > summary').click()
+    expect(page.locator('[data-name="gpu-a100"] > summary')).to_contain_text(re.compile(r"\d of \d A100 free now"))
+    someone.picture("link")
+
+    page.goto(f"{hub.url}/hub/spawn?profile=a100&gpus=9")
+    gpus = page.locator('[data-profile="a100"]').get_by_label("GPUs", exact=True)
+    expect(gpus).to_have_accessible_description(re.compile("9 cannot be chosen now"))
+    expect(gpus).to_have_value("1")
+    assert hub.jobs() == [], "a link starts nothing"
+
+
 def test_by_keyboard_from_the_choice_to_the_lab_and_what_is_said_when_it_was_ended(visitor, hub):
     someone = visitor(0)
     Routes(someone.page)
@@ -185,7 +211,7 @@ def test_by_keyboard_from_the_choice_to_the_lab_and_what_is_said_when_it_was_end
     expect(page.locator('[data-fact="node"]')).to_have_text(re.compile(r"cpu\d+"))
     expect(page.locator('[data-fact="elapsed"]')).to_have_text(re.compile(r"0:00:\d\d"))
     someone.picture("pending")
-    page.wait_for_url(LAB, timeout=START_LIMIT)
+    page.wait_for_url(LAB, timeout=START_LIMIT, wait_until="commit")
     (job,) = hub.jobs(USERS[0])
     slurm("scancel", job["id"])
     hub.wait_stopped(USERS[0])
@@ -213,7 +239,7 @@ def test_a_start_that_waits_outlives_the_hub_and_is_stopped(visitor, hub):
         expect(page.locator('[data-fact="job"]')).to_have_text(job["id"])
 
         hub.kill()
-        expect(page.locator("#siflab-trouble")).to_be_visible()
+        expect(page.locator("#siflab-trouble")).to_be_visible(timeout=30_000)
         someone.picture("hub-away")
         hub.start()
         expect(page.locator("#siflab-phase")).to_have_text("会话正在排队")
@@ -261,5 +287,5 @@ def test_without_javascript(visitor, hub):
     page.wait_for_url("**/spawn-pending/**")
     expect(page.locator("h1")).to_contain_text("Your session")
     someone.picture("pending")
-    page.wait_for_url(LAB, timeout=START_LIMIT)
+    page.wait_for_url(LAB, timeout=START_LIMIT, wait_until="commit")
     stop_all(hub, 0)
