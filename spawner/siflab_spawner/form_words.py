@@ -35,7 +35,7 @@ WORDS: dict[str, Text] = {
     "free_gpus": Text("{free} of {total} {type} free now", "{type}：共 {total}，现空闲 {free}"),
     "free_cpus": Text("{free} of {total} CPUs free now", "CPU：共 {total}，现空闲 {free}"),
     "free_of": Text("{free} of {total} free", "共 {total}，空闲 {free}"),
-    "of": Text("{free} of {total}", "{free} / {total}"),
+    "of": Text("{free} of {total}", "{free}/{total}"),
     "with_why": Text("{hint} ({why})", "{hint}（{why}）"),
     "at_field": Text("{label}: {message}", "{label}：{message}"),
     "down_of": Text("{down} down", "{down} 个停用"),
