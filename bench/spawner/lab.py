@@ -12,7 +12,7 @@ from typing import Any
 
 from cluster.instance import venv
 from cluster.instance.names import CHECKOUT, STATE, TEST
-from cluster.lab import whole
+from cluster.lab import processes, whole
 from cluster.lab.settings import Member, Node, Settings
 
 ROOT = STATE / "bench"
@@ -48,6 +48,9 @@ def cluster() -> Iterator[Settings]:
     with whole.alone(wanted.root):
         whole.up(wanted, lambda _: None)
     wanted = kept(wanted)
+    for pid in processes.marked(wanted.root):
+        if Path(f"/proc/{pid}/comm").read_text().startswith("slurmd"):
+            os.setpriority(os.PRIO_PROCESS, pid, 15)  # elsewhere the Hub has a machine of its own; jobs inherit this
     venv.fill(PEERS_VENV, ["jupyterhub", "batchspawner==1.3.0", "wrapspawner"], venv.CONSTRAINTS.read_text())
     if not BATCHSPAWNER.exists():
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", BATCHSPAWNER]

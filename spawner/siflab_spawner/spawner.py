@@ -6,13 +6,14 @@ from typing import Any
 
 import batchspawner
 from jupyterhub.traitlets import Command
-from traitlets import Bool, Dict, Enum, Integer, List, Unicode, default
+from traitlets import Bool, Dict, Enum, Float, Integer, List, Unicode, default
 
 from siflab.config import Resources, Site, load_site
 from siflab.errors import FieldError, Invalid, SiflabError
 from siflab.slurm.execute import Slurm
 from siflab_spawner import adoption, claim_server, language, links
 from siflab_spawner.acting import PROGRAM, WAYS, choose_for, current_acting
+from siflab_spawner.admission import admit
 from siflab_spawner.batchspawner_compat import DropIn
 from siflab_spawner.bell import Bell
 from siflab_spawner.claim import Failure
@@ -60,6 +61,11 @@ class SingularitySlurmSpawner(WatcherSettings, batchspawner.SlurmSpawner):
         "The user's options are then the wrapper's and are not looked at.",
     ).tag(config=True)
     job_name = Unicode("siflab-session", help="Name of the jobs in squeue.").tag(config=True)
+    admission_lag = Float(
+        0.03,
+        help="When many starts come at once, the next one is taken up when the Hub's event loop is late by no more "
+        "than this (seconds).",
+    ).tag(config=True)
     stop_limit = Integer(180, help="Seconds to wait for a cancelled job to be gone.").tag(config=True)
 
     cmd = Command(
@@ -143,6 +149,10 @@ class SingularitySlurmSpawner(WatcherSettings, batchspawner.SlurmSpawner):
         return known if known is not None and innermost(known) is self else self
 
     # ---- options
+
+    @default("server_token_scopes")
+    def _server_token_scopes_default(self) -> Any:
+        return admit
 
     @default("options_form")
     def _options_form(self) -> Any:

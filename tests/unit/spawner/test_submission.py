@@ -64,12 +64,14 @@ QUEUES = [
 
 
 @pytest.mark.asyncio
+@pytest.mark.parametrize("uid", [0, 994])
 @pytest.mark.parametrize(("queue", "found"), QUEUES)
-async def test_a_job_is_found_by_mark_and_owner(queue, found):
+async def test_a_job_is_found_by_mark_and_owner(queue, found, uid, monkeypatch):
+    monkeypatch.setattr("siflab_spawner.submission.os.geteuid", lambda: uid)
     slurm = FakeSlurm(squeue=said(queue))
     assert await find_job(slurm, ALICE, PREFIX, "ab12") == found
     assert slurm.calls[0][0][-2:] == ["--user", "user1"]
-    assert slurm.calls[0][1] is ALICE, "the user sees it, whatever Slurm hides from the Hub's account"
+    assert slurm.calls[0][1] is (ALICE if uid else None), "who sees it, whatever Slurm hides from the Hub's account"
 
 
 @pytest.mark.asyncio
