@@ -262,10 +262,10 @@
     estimateRequest.abort();
     window.clearTimeout(askAgain);
     const options = choice();
+    part("estimate").hidden = !options; // a server of another spawner is chosen, which Slurm does not start
     if (!options) return;
     const request = (estimateRequest = new AbortController());
     estimateAt = Date.now();
-    part("estimate").hidden = false;
     part("busy").hidden = false;
     try {
       const estimate = await ask("estimate", {}, options, request.signal);
@@ -377,7 +377,7 @@
     }, AFTER_A_CHANGE);
   }
 
-  root.addEventListener("input", event => {
+  root.closest("form").addEventListener("input", event => {
     const field = event.target.closest("[data-field]");
     if (field) forget(field);
     const card = chosenCard();
