@@ -8,13 +8,13 @@ import json
 from typing import Any
 
 from jupyterhub.apihandlers import APIHandler
-from tornado import web
 
 from siflab.text import Text
 from siflab_spawner import adoption, claim
 from siflab_spawner.claim_body import read_body
 from siflab_spawner.hub_routes import add_routes
 from siflab_spawner.log_words import safe_log
+from siflab_spawner.port_handler import PortHandler
 from siflab_spawner.spawner import SingularitySlurmSpawner, innermost
 
 PATH = "/api/siflab"
@@ -107,20 +107,9 @@ class FailedHandler(_JobHandler):
         self.finish()
 
 
-class PortHandler(APIHandler):
-    """Instead of batchspawner's own callback route, which sets any attribute that a body names on the Hub's spawner
-    object. Siflab's sessions do not use it."""
-
-    def check_xsrf_cookie(self) -> None:
-        return None
-
-    async def post(self) -> None:
-        raise web.HTTPError(403, "this route of batchspawner is closed; Siflab's sessions use /hub/api/siflab/claim")
-
-
 JOB_ROUTES: list[tuple[str, Any]] = [(f"{PATH}/{h.kind}", h) for h in (ClaimHandler, ReadyHandler, FailedHandler)]
 
 
 def register() -> None:
-    """Into JupyterHub's list of handlers; batchspawner's route is closed."""
+    """Into JupyterHub's list of handlers; batchspawner's route gives way to ours."""
     add_routes([*JOB_ROUTES, ("/api/batchspawner", PortHandler)])

@@ -1,4 +1,4 @@
-"""The Hub's routes: ours are there, batchspawner's own is closed, and its shell ways too."""
+"""The Hub's routes: ours are there, in place of batchspawner's own too, and its shell ways are closed."""
 
 import asyncio
 
@@ -6,8 +6,9 @@ import pytest
 from jupyterhub.apihandlers import default_handlers
 
 import siflab_spawner
-from siflab_spawner.claim_handlers import ClaimHandler, PortHandler, register
+from siflab_spawner.claim_handlers import ClaimHandler, register
 from siflab_spawner.old_settings import unused_settings
+from siflab_spawner.port_handler import PortHandler
 
 
 def test_routes_are_registered_once():
