@@ -85,7 +85,7 @@ async def batchspawners(slurm_bin: Path, pending: list[str], running: list[str],
     )
 
 
-def measure(seconds: float = 60.0) -> dict[str, dict[str, float]]:
+def measure(seconds: float = 120.0) -> dict[str, dict[str, float]]:
     """Per minute: commands, and questions to slurmctld; by spawner."""
     counted = lab.Counted(lab.ROOT / "counted")
     pending, running = jobs()
