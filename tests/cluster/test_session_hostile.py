@@ -144,21 +144,21 @@ def test_another_user_of_the_node_sees_no_secret(lab, session):
     (folder,) = Path("/tmp").glob(f"siflab.{job['id']}.*")
     code = re.search('"code": "([A-Za-z0-9_-]{43})"', _decoded(slurm("sacct", "--batch-script", "--jobs", job["id"])))
     assert tokens and code
-    look = f"""
+    look = f"""{{
         find {folder} -maxdepth 1; cat {folder}/* {folder}/*/*
         for pid in $(ls /proc | grep '^[0-9]*$'); do
             cat /proc/$pid/cmdline /proc/$pid/environ /proc/$pid/maps; ls -l /proc/$pid/fd /proc/$pid/cwd/ /proc/$pid/root/run/siflab
         done
         squeue -o %all; squeue -O ALL; scontrol --details show job {job["id"]}; scontrol write batch_script {job["id"]} -
         sacct -a -p -o ALL; sacct -a --batch-script -j {job["id"]}; sacct -a --env-vars -j {job["id"]}
-        sstat -a -p -j {job["id"]}; cat ~{ALICE}/.siflab/sessions/{job["id"]}.log; true"""
+        sstat -a -p -j {job["id"]}; cat ~{ALICE}/.siflab/sessions/{job["id"]}.log; }} 2>&1 | tr -cd '[:print:]\n' """
     secrets = [code[1], *tokens, f"{folder}/session.json"]
 
     def found(user):
         as_user = ("runuser", "-u", user, "--", "env", f"SLURM_CONF={os.environ['SLURM_CONF']}", "sh", "-c", look)
         done = lab.on(job["node"], *as_user)
         assert f"JobId={job['id']}" in done.stdout, "it did look"
-        return [number for number, secret in enumerate(secrets) if secret in done.stdout + done.stderr]
+        return [number for number, secret in enumerate(secrets) if secret in done.stdout]
 
     assert found(BOB) == []
     assert found(ALICE) == list(range(len(secrets))), "the look is able to find them"
