@@ -9,7 +9,8 @@ import pwd
 import shutil
 import signal
 import subprocess
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -79,6 +80,10 @@ class Through(Protocol):
     """How a process that is not root has a command run as another user."""
 
     async def arun(self, argv: Sequence[str], user: PosixUser, stdin: str | None, timeout: float) -> Completed: ...
+
+
+observers: "list[Callable[[Completed, float], None]]" = []
+"""Told of each command that `Slurm.arun` ran, and its seconds."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +162,15 @@ class Slurm:
         When the caller is cancelled the command is ended. A command that must not be broken off (sbatch) is to be
         shielded by its caller.
         """
+        begun = time.monotonic()
+        done = await self._arun(argv, user, stdin, cwd, timeout)
+        for observe in observers:
+            observe(done, time.monotonic() - begun)
+        return done
+
+    async def _arun(
+        self, argv: Sequence[str], user: PosixUser | None, stdin: str | None, cwd: str | None, timeout: float | None
+    ) -> Completed:
         if user is not None and self.through is not None:
             done = await self.through.arun(in_cluster(argv, self.cluster), user, stdin, timeout or self.timeout)
             return self._answer(argv, done.returncode, _encode(done.stdout), _encode(done.stderr))

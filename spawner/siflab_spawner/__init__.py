@@ -4,6 +4,7 @@ from siflab_spawner import (
     acting,
     child_processes,
     extension_handlers,
+    metrics,
     offer_handlers,
     other_spawners,
     pages,
@@ -15,6 +16,7 @@ from siflab_spawner.spawner import SingularitySlurmSpawner
 
 register()
 extension_handlers.register()
+metrics.register()
 pages.register()
 offer_handlers.register()
 acting.begin()

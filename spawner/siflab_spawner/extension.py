@@ -21,6 +21,7 @@ from siflab.slurm.limits import RunningJob
 from siflab.slurm.records import Unreadable
 from siflab.slurm.time import format_time
 from siflab.text import Text
+from siflab_spawner import metrics
 from siflab_spawner.as_user import find_user
 from siflab_spawner.extension_caps import Cap, caps_of
 from siflab_spawner.groups import group_names
@@ -98,6 +99,7 @@ async def extend(spawner: "SingularitySlurmSpawner", seconds: int, seen_end: dat
             assert job.time_limit is not None
             await _set_limit(spawner.slurm, job, job.time_limit + wanted)
             session.extensions += 1
+            metrics.EXTENDED.labels("granted").inc()
             spawner.persist()
             spawner.log.info(
                 "siflab: job %s of %s may run for %s in all, %s more; asked for by %s",
@@ -107,7 +109,7 @@ async def extend(spawner: "SingularitySlurmSpawner", seconds: int, seen_end: dat
                 format_time(wanted),
                 by,
             )
-            await spawner.watcher.look()
+            await spawner.watcher.look(job.job_id)
             return await _possible(spawner, rule, await _job(spawner, 0), _REMEMBERED)
     finally:
         if not lock.locked():
@@ -125,8 +127,10 @@ def _rule(spawner: "SingularitySlurmSpawner") -> ExtensionSite:
 
 def _check(now: Possible, wanted: int) -> None:
     if now.why_not is not None:
+        metrics.EXTENDED.labels("refused").inc()
         raise Conflict(now.why_not)
     if wanted > now.longest and now.bound is not None:
+        metrics.EXTENDED.labels("refused").inc()
         most = format_time(now.longest)
         raise Invalid(
             [

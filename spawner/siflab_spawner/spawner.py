@@ -11,7 +11,7 @@ from traitlets import Bool, Dict, Enum, Float, Integer, List, Unicode, default
 from siflab.config import Resources, Site, load_site
 from siflab.errors import FieldError, Invalid, SiflabError
 from siflab.slurm.execute import Slurm
-from siflab_spawner import adoption, claim_server, language, links
+from siflab_spawner import adoption, claim_server, language, links, metrics
 from siflab_spawner.acting import PROGRAM, WAYS, choose_for, current_acting
 from siflab_spawner.admission import admit
 from siflab_spawner.batchspawner_compat import DropIn
@@ -254,11 +254,14 @@ class SingularitySlurmSpawner(WatcherSettings, batchspawner.SlurmSpawner):
         try:
             url = await start_session(self)
         except Invalid as error:
+            metrics.failed(self, error)
             self.field_errors = error.errors
             raise bad_request(error, language.of_start(self)) from error
         except (StartFailed, SiflabError) as error:
+            metrics.failed(self, error)
             raise for_hub(error, language.of_start(self)) from error
         self.follow()
+        metrics.started(self)
         drop_notice(self.user.name, self.name)
         return url
 

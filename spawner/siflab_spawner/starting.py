@@ -9,7 +9,7 @@ from siflab.errors import SiflabError
 from siflab.slurm.execute import PosixUser
 from siflab.slurm.time import format_time
 from siflab.text import Text
-from siflab_spawner import adoption, outcome
+from siflab_spawner import adoption, metrics, outcome
 from siflab_spawner.as_user import find_user, run_task
 from siflab_spawner.claim_server import problem
 from siflab_spawner.environment import claim_url
@@ -65,6 +65,7 @@ async def _take_up(spawner: "SingularitySlurmSpawner", user: PosixUser, kept: Se
             return
         kept.job_id, kept.cluster = found, spawner.slurm.cluster or ""
     spawner.persist()
+    metrics.ADOPTED.inc()
     spawner.log.info("siflab: job %s of %s is taken up again", kept.job_id, spawner._log_name)
 
 

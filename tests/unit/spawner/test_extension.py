@@ -73,7 +73,7 @@ class Cluster(FakeSlurm):
 
     def __init__(self, **changes):
         super().__init__(squeue=self.squeue, scontrol=self.scontrol, sacctmgr=said("", name="sacctmgr"))
-        self.limit, self.refusal = 600, None
+        self.limit, self.refusal, self.record = 600, None, None
         self.job = {"user": "user1", "state": "RUNNING", "comment": mark("here", "user1", "", "s1"), **changes}
 
     def __hash__(self):
@@ -116,12 +116,15 @@ def spawner_of(cluster, rule=RULE, **changes):
     site = parse_site({**SITE, "session": {"extension": rule} if rule else {}})
     session = SessionState(submit_id="s1", job_id="12", claimed_at=1.0, ready_at=2.0, **changes)
 
-    async def look():
+    async def look(job_id=""):
         return None
+
+    def reading(job_id):
+        return SimpleNamespace(record=cluster.record)
 
     return SimpleNamespace(
         site=site, slurm=cluster, session=session, user=SimpleNamespace(name="user1"), name="", persist=lambda: None,
-        log=logging.getLogger("test"), _log_name="user1:", watcher=SimpleNamespace(look=look),
+        log=logging.getLogger("test"), _log_name="user1:", watcher=SimpleNamespace(look=look, reading=reading),
     )  # fmt: skip
 
 
@@ -204,9 +207,11 @@ def test_without_an_answer_about_the_caps_nothing_is_done(answer):
 def test_a_page_that_looks_asks_slurm_once_a_minute():
     cluster = Cluster()
     spawner = spawner_of(cluster)
+    cluster.record = SimpleNamespace(time_limit=1200, end=START + timedelta(seconds=1200))
     answers = [asyncio.run(extension.possible(spawner)).as_dict() for _ in range(3)]
     assert len(cluster.calls) == 5
     assert answers[2]["allowed"] is True and answers[2]["longest_seconds"] == HOUR and answers[2]["times"] == 2
+    assert answers[2]["ends_at"] == cluster.record.end.isoformat(), "the time is the watcher's"
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b'{"seconds": 0}', b'{"seconds": "60"}', b'{"seconds": true}',
