@@ -64,7 +64,7 @@ def start_all(hub: Any, count: int, **options: object) -> dict[str, float]:
         while True:
             found = states(hub)
             settled = [found.get(f"{user}/{name}", {}) for user, name in wanted]
-            if all(server.get("ready") or not server.get("pending") for server in settled):
+            if all(server.get("ready") or (server and not server.get("pending")) for server in settled):
                 break
             time.sleep(0.5)
         took = time.monotonic() - begun

@@ -39,7 +39,12 @@ _turns: dict[asyncio.AbstractEventLoop, Turns] = {}
 
 
 async def admit(spawner: "SingularitySlurmSpawner") -> list[str]:
-    """For `Spawner.server_token_scopes`: JupyterHub's default scopes, when it is this start's turn."""
+    """For `Spawner.server_token_scopes`: JupyterHub's default scopes, when it is this start's turn.
+
+    JupyterHub has begun to write down the server and does not expect a pause here: whatever request ends meanwhile
+    would roll that back, and a Hub that is killed later would not know the session. So it is committed first.
+    """
+    spawner._deprecated_db_session.commit()
     loop = asyncio.get_running_loop()
     if loop not in _turns:
         _turns[loop] = Turns(spawner.admission_lag)

@@ -87,3 +87,24 @@ def test_killed_together_with_its_sbatch(hub, commands):
     hub.start()
     one_job_that_answers(hub)
     assert submissions(hub) == before + 1, "there was no job, so the start went on with one"
+
+
+def test_many_at_once_and_the_hub_killed_before_they_are_ready(hub):
+    """Each is found again by the next Hub, though other requests came and went while it waited for its turn."""
+    names = [f"s{number}" for number in range(5)]  # as many as named_server_limit_per_user allows
+    hub.add_user(USER1)
+    with ThreadPoolExecutor(12) as pool:
+        starts = [pool.submit(hub.spawn, USER1, name, profile="cpu") for name in names]
+        others = [pool.submit(hub.api, "POST", f"users/{USER1}/tokens", json={"note": "other"}) for _ in range(20)]
+        assert all(one.result().ok for one in (*starts, *others))
+    jobs = wait_for(lambda: len(found := hub.jobs()) == len(names) and found, 60, "all are submitted", hub.told)
+    hub.kill()
+    hub.start()
+    for name in names:
+        hub.wait_ready(USER1, name)
+        assert hub.notebook(USER1, name=name).status_code == 200
+    assert {job["id"] for job in hub.jobs()} == {job["id"] for job in jobs}
+    for name in names:
+        hub.stop_server(USER1, name)
+    for name in names:
+        hub.wait_stopped(USER1, name)

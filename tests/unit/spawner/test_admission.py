@@ -1,6 +1,7 @@
 """Many starts at once go in one after the other, as the Hub's event loop bears it."""
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 
@@ -79,3 +80,16 @@ def test_in_the_order_of_asking(loop_that_is_late):
 
     asyncio.run(many())
     assert seen == [0, 1, 2, 3, 4]
+
+
+def test_what_jupyterhub_has_begun_to_write_down_is_kept_before_anything_is_awaited(loop_that_is_late):
+    """Seen: 1 of 200 starts at once was unknown to the next Hub, since another request's end had rolled it back."""
+    loop, kept = loop_that_is_late(0.0), []
+    database = SimpleNamespace(commit=lambda: kept.append(loop.sleeps))
+    spawner = SimpleNamespace(admission_lag=0.05, _deprecated_db_session=database)
+
+    async def twice():
+        return await asyncio.gather(admission.admit(spawner), admission.admit(spawner))
+
+    assert asyncio.run(twice()) == [[], []], "JupyterHub's default scopes"
+    assert kept == [0, 0] and loop.sleeps == 1
