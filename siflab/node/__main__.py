@@ -3,10 +3,11 @@
 import sys
 
 if sys.version_info < (3, 6):
-    sys.exit(
+    sys.stderr.write(
         "siflab: %s is Python %d.%d, and Siflab needs Python 3.6 or later in the image; tell your administrator "
-        "(`images` in site.yaml: python)" % (sys.executable, sys.version_info[0], sys.version_info[1])
+        "(`images` in site.yaml: python)\n" % (sys.executable, sys.version_info[0], sys.version_info[1])
     )
+    sys.exit(98)  # the job script says it in both languages
 
 
 def main(arguments):

@@ -31,7 +31,7 @@ class Child(object):
         return self._process.poll() is None
 
     def wait(self):
-        """Until it ends; its return code, negative for a signal. Signal handlers run meanwhile."""
+        """Until it ends; its return code, negative for a signal."""
         code = self._process.wait()
         if self._killer is not None:
             self._killer.cancel()
@@ -39,7 +39,7 @@ class Child(object):
         return code
 
     def signal(self, number, grace):
-        """Pass a signal on; if the child is still there after `grace` seconds, KILL it. May be called by a handler."""
+        """Pass a signal on; if the child is still there after `grace` seconds, KILL it."""
         self._send(number)
         if self._killer is None:
             self._killer = threading.Timer(grace, self._send, [signal.SIGKILL])
@@ -51,11 +51,6 @@ class Child(object):
             self._process.send_signal(number)
         except OSError:  # it ended this moment
             pass
-
-    def end(self, grace):
-        """TERM, a grace time, then KILL; its return code."""
-        self.signal(signal.SIGTERM, grace)
-        return self.wait()
 
     def tail(self):
         """The last bytes that it printed."""

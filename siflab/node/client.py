@@ -12,6 +12,7 @@ import sys
 import threading
 
 from . import protocol
+from .waking import Signals, Task
 from .words import Words, language
 
 _NO_BRIDGE, _LOST, _NO_READER = 69, 76, 141
@@ -71,20 +72,27 @@ class Relay(object):
         self._unheeded = False  # a signal was passed on, and nothing came back since
 
     def run(self, request, script, reads_input):
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-            signal.signal(number, self._on_signal)
+        """The exit code. This thread waits for signals alone, whatever the others wait for."""
+        signals = Signals((signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT))
+        Task(signals, self._offer, request, script, reads_input)
+        receiving = Task(signals, self._receive)
+        while not receiving.over:
+            for number in signals.wait():
+                self._on_signal(number, signals)
+        try:
+            return receiving.result()
+        except protocol.Broken:
+            _say(_WENT_AWAY)
+            return _LOST
+
+    def _offer(self, request, script, reads_input):
         self._send(protocol.REQUEST, protocol.encode(request))
         for start in range(0, len(script or b""), protocol.PIECE):
             self._send(protocol.SCRIPT, script[start : start + protocol.PIECE])
         if reads_input:
-            threading.Thread(target=self._feed, daemon=True).start()
+            self._feed()
         else:
             self._send(protocol.INPUT)
-        try:
-            return self._receive()
-        except protocol.Broken:
-            _say(_WENT_AWAY)
-            return _LOST
 
     def _receive(self):
         while True:
@@ -113,14 +121,13 @@ class Relay(object):
             if not piece:
                 return
 
-    def _on_signal(self, number, _frame):
+    def _on_signal(self, number, signals):
         if self._unheeded:  # the second one: the bridge, or what it runs, does not answer
             _say(_NO_ANSWER)
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
         self._unheeded = True
-        # by a thread of its own: this one may be in the middle of a frame
-        threading.Thread(target=self._send, args=(protocol.SIGNAL, bytes([number])), daemon=True).start()
+        Task(signals, self._send, protocol.SIGNAL, bytes([number]))
 
     def _send(self, kind, payload=b""):
         """What cannot be sent is noticed where the answer is awaited."""

@@ -1,4 +1,4 @@
-"""The Hub's side of the exchange, as the job sees it: claim, ready, failed.
+"""The Hub's side of the exchange, as the job sees it: claim, ready, failed, ended.
 
 Each is a POST of JSON to ``<claim_url>/<verb>``, with user, server, code and claimant. The claimant is a word that this
 shim made up: the Hub knows by it that a repeated request comes from the same one, since an answer can get lost. The
@@ -17,7 +17,7 @@ import urllib.request
 from .words import Words, log
 
 PATIENCE = 960.0  # seconds: longer than the 15 minutes for which a Hub may be away
-_LAST_WORD = 20.0  # seconds in which `failed` must have got through: Slurm tells the Hub as well
+_LAST_WORD = 20.0  # seconds in which `failed` and `ended` must have got through: Slurm tells the Hub as well
 _TIMEOUT = 20.0  # seconds for one request
 _FINAL = (400, 401, 403)
 _SOON = (408, 409, 429)  # the Hub is there, but not ready for this request
@@ -66,9 +66,16 @@ class Hub(object):
 
     def failed(self, exit_code, message, log_tail):
         """Why this job ends. Raises nothing: the Hub finds out from Slurm, too."""
-        fields = {"exit_code": exit_code, "message": message._asdict(), "log_tail": plain(log_tail)}
+        self._say("failed", {"exit_code": exit_code, "message": message._asdict(), "log_tail": plain(log_tail)})
+
+    def ended(self, exit_code, job_id):
+        """The server that was ready ended, or is being ended; when this returns the Hub has no route to it any more, or
+        could not be told. Raises nothing."""
+        self._say("ended", {"exit_code": exit_code, "job_id": job_id})
+
+    def _say(self, verb, fields):
         try:
-            self._persist("failed", fields, min(_LAST_WORD, self.patience))
+            self._persist(verb, fields, min(_LAST_WORD, self.patience))
         except (Refused, Away) as error:
             log("the Hub could not be told: %s" % (error,))
 

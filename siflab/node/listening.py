@@ -5,7 +5,6 @@ shown on the Hub's origin, as this user's. So nothing less counts than the liste
 Sources: proc(5), and the kernel's Documentation/networking/proc_net_tcp.
 """
 
-import contextlib
 import os
 import socket
 
@@ -14,18 +13,24 @@ _LISTEN = "0A"
 _TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 
 
-@contextlib.contextmanager
-def reserved_port():
-    """A port that nobody has at present, held for as long as the block runs. It is bound with SO_REUSEADDR and does not
-    listen, so a server that sets SO_REUSEADDR too (tornado and asyncio do) can have it, and the kernel gives it to
-    nobody who asks for any port."""
-    holder = socket.socket()
-    try:
-        holder.bind(("0.0.0.0", 0))
-        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        yield holder.getsockname()[1]
-    finally:
-        holder.close()
+class ReservedPort(object):
+    """A port that nobody has at present, held until `close`. It is bound with SO_REUSEADDR and does not listen, so a
+    server that sets SO_REUSEADDR too (tornado and asyncio do) can have it, and the kernel gives it to nobody who asks
+    for any port."""
+
+    def __init__(self):
+        self._holder = socket.socket()
+        self._holder.bind(("0.0.0.0", 0))
+        self._holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.number = self._holder.getsockname()[1]
+
+    def keep(self):
+        """Now that the server listens nobody else can bind the port any more at an IPv4 address, nor after the server's
+        end: of two sockets both must have SO_REUSEADDR (ip(7), inet_csk_bind_conflict in the kernel)."""
+        self._holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
+
+    def close(self):
+        self._holder.close()
 
 
 def owner(port, pid):

@@ -20,7 +20,8 @@ from siflab.script.template import filled
 
 INSIDE = "/run/siflab"
 """Where the container has the session's private folder."""
-PROBLEMS = {"no-folder": 31, "no-singularity": 32, "no-image": 33, "no-bind": 34, "no-python": 35, "no-container": 36}
+PROBLEMS = {"no-folder": 31, "no-singularity": 32, "no-image": 33, "no-bind": 34, "no-python": 35, "no-container": 36,
+            "old-python": 37}  # fmt: skip
 """All are under 128, since Slurm shows a higher one as a signal."""
 _PROFILE = "/etc/profile.d/zz-siflab.sh"
 _FOLDER = "/@siflab-folder"

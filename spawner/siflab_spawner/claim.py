@@ -1,7 +1,8 @@
-"""The claim: how a session's job fetches what it runs with, reports that its server listens, or why it failed.
+"""The claim: how a session's job fetches what it runs with, reports that its server listens, why it failed, or its end.
 
-The code in the job's script is good only while Slurm says that this job runs, and until its server is ready or its
-start failed: then the code is forgotten. One claimant may use it, as often as it needs to: an answer can get lost.
+The code in the job's script is good for a claim only while Slurm says that this job runs, and until its server is
+ready or its start failed; from then on it is good for one word, that the server ended. One claimant may use it, as
+often as it needs to: an answer can get lost.
 """
 
 import hmac
@@ -12,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 from siflab.errors import SlurmUnreachable
 from siflab.text import Text
 from siflab_spawner.certificates import hub_with_ssl
-from siflab_spawner.claim_body import ClaimBody, FailedBody, ReadyBody
+from siflab_spawner.claim_body import ClaimBody, EndedBody, FailedBody, ReadyBody
 from siflab_spawner.environment import claim_answer
+from siflab_spawner.exit_codes import server_ended
 from siflab_spawner.nodes import node_address
 from siflab_spawner.state import sha256
+from siflab_spawner.told_end import take_route_away
 
 if TYPE_CHECKING:
     from siflab_spawner.spawner import SingularitySlurmSpawner
@@ -108,6 +111,29 @@ def failed(spawner: "SingularitySlurmSpawner", body: FailedBody) -> None:
     _check_claimant(spawner, body.claimant)
     spawner.failure = Failure(body.exit_code, body.text(), body.log_tail)
     spawner.bell.ring()
+
+
+async def ended(spawner: "SingularitySlurmSpawner", body: EndedBody) -> None:
+    """The server ended, or is being ended; its claimant says so, for the session's own job. When this returns no route
+    leads to its port, or JupyterHub could not take it away within some seconds."""
+    _check_code(spawner, body.code)
+    session = spawner.session
+    if not session.claimant_hash:
+        raise Refused("there is no claim", BAD)
+    _check_claimant(spawner, body.claimant)
+    if body.job_id != session.job_id:
+        raise Refused(f"job {body.job_id} is not job {session.job_id}", BAD)
+    if session.phase != "ready":
+        spawner.failure = spawner.failure or Failure(body.exit_code, server_ended(body.exit_code), "")
+        spawner.bell.ring()
+        return
+    if spawner.owner._stop_pending:
+        return
+    if not session.ended_at:
+        session.ended_at, session.exit_code = time.time(), body.exit_code
+        spawner.log.info("siflab: job %s says that its server ended (%d)", session.job_id, body.exit_code)
+        spawner.persist()
+    await take_route_away(spawner)
 
 
 def _check_code(spawner: "SingularitySlurmSpawner", code: str) -> None:

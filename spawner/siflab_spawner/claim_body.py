@@ -8,11 +8,18 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from siflab.text import Text
 from siflab_spawner.exit_codes import server_ended
 
-LIMITS = {"claim": 4096, "ready": 4096, "failed": 65536}  # bytes of a body; JSON may take 6 for one character
+LIMITS = {
+    "claim": 4096,
+    "ready": 4096,
+    "failed": 65536,
+    "ended": 4096,
+}  # bytes of a body; JSON may take 6 for one character
 LOG_TAIL_LIMIT = 8192
 
 Name = Annotated[str, Field(max_length=255)]
 Secret = Annotated[str, Field(min_length=16, max_length=128, pattern=r"^[A-Za-z0-9_-]+$")]
+JobId = Annotated[str, Field(pattern=r"^[0-9]{1,20}$")]
+ExitCode = Annotated[int, Field(ge=-255, le=255)]
 Port = Annotated[int, Field(ge=1024, le=65535)]
 
 
@@ -27,7 +34,7 @@ class _Body(BaseModel):
 
 class ClaimBody(_Body):
     port: Port
-    job_id: Annotated[str, Field(pattern=r"^[0-9]{1,20}$")]
+    job_id: JobId
     node: Name
 
 
@@ -43,7 +50,7 @@ class MessageBody(BaseModel):
 
 
 class FailedBody(_Body):
-    exit_code: Annotated[int, Field(ge=-255, le=255)]
+    exit_code: ExitCode
     message: MessageBody | Annotated[str, Field(max_length=2048)]
     log_tail: Annotated[str, Field(max_length=LOG_TAIL_LIMIT)] = ""
 
@@ -59,10 +66,17 @@ class FailedBody(_Body):
         return self.message.en if isinstance(self.message, MessageBody) else self.message
 
 
-_MODELS: dict[str, type[_Body]] = {"claim": ClaimBody, "ready": ReadyBody, "failed": FailedBody}
+class EndedBody(_Body):
+    """The server that was ready ended or is being ended; 47 (`siflab.node.shim`) while its own code is not known."""
+
+    exit_code: ExitCode
+    job_id: JobId
 
 
-def read_body(kind: Literal["claim", "ready", "failed"], raw: bytes) -> Any:
+_MODELS: dict[str, type[_Body]] = {"claim": ClaimBody, "ready": ReadyBody, "failed": FailedBody, "ended": EndedBody}
+
+
+def read_body(kind: Literal["claim", "ready", "failed", "ended"], raw: bytes) -> Any:
     """The body of a request. Raises ValueError with words for a log (no part of the body is repeated)."""
     if len(raw) > LIMITS[kind]:
         raise ValueError(f"longer than {LIMITS[kind]} bytes")

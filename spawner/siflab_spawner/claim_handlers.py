@@ -1,4 +1,5 @@
-"""The Hub's routes for a session's job: ``/hub/api/siflab/claim``, ``ready`` and ``failed``.
+"""The Hub's routes for a session's job: ``/hub/api/siflab/claim``, ``ready``, ``failed`` and
+``ended``.
 
 They know no cookie and no token: the code in the body is the credential, so there is no XSRF to check. Whatever is
 wrong with a request, the answer does not say whether such a user exists.
@@ -10,7 +11,7 @@ from typing import Any
 from jupyterhub.apihandlers import APIHandler
 
 from siflab.text import Text
-from siflab_spawner import adoption, claim
+from siflab_spawner import adoption, claim, metrics
 from siflab_spawner.claim_body import read_body
 from siflab_spawner.hub_routes import add_routes
 from siflab_spawner.log_words import safe_log
@@ -21,7 +22,7 @@ PATH = "/api/siflab"
 
 
 class _JobHandler(APIHandler):
-    """What the three have in common."""
+    """What the four have in common."""
 
     kind: Any = ""
 
@@ -38,6 +39,7 @@ class _JobHandler(APIHandler):
             body = read_body(self.kind, self.request.body)
         except ValueError as error:
             self.log.warning("siflab: %s from %s refused: %s", self.kind, self.request.remote_ip, error)
+            metrics.REFUSED.labels(self.kind).inc()
             self._answer(400, Text(f"bad request: {error}", f"请求有误：{error}"))
             return
         try:
@@ -51,6 +53,7 @@ class _JobHandler(APIHandler):
                 self.request.remote_ip,
                 refused,
             )
+            metrics.REFUSED.labels(self.kind).inc()
             self._answer(403, refused.message)
         except claim.NotYet as not_yet:
             self.log.debug("siflab: %s of %s: not yet: %s", self.kind, safe_log(body.user), not_yet)
@@ -107,7 +110,18 @@ class FailedHandler(_JobHandler):
         self.finish()
 
 
-JOB_ROUTES: list[tuple[str, Any]] = [(f"{PATH}/{h.kind}", h) for h in (ClaimHandler, ReadyHandler, FailedHandler)]
+class EndedHandler(_JobHandler):
+    kind = "ended"
+
+    async def act(self, spawner: SingularitySlurmSpawner, body: Any) -> None:
+        await claim.ended(spawner, body)
+        self.set_status(204)
+        self.finish()
+
+
+JOB_ROUTES: list[tuple[str, Any]] = [
+    (f"{PATH}/{h.kind}", h) for h in (ClaimHandler, ReadyHandler, FailedHandler, EndedHandler)
+]
 
 
 def register() -> None:

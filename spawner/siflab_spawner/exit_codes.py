@@ -24,6 +24,10 @@ _MEANINGS: dict[int, tuple[str, str]] = {
         "the container did not start; the last lines of the log say why; tell your administrator",
         "容器未能启动；日志的最后几行说明了原因；请联系管理员",
     ),
+    37: (
+        "the image's Python is older than 3.6; tell your administrator",
+        "镜像中的 Python 早于 3.6；请联系管理员",
+    ),
     41: ("the Hub refused it; start again", "Hub 拒绝了它；请重新启动"),
     42: (
         "the Hub could not be reached from the node for 15 minutes; start again",
@@ -37,6 +41,10 @@ _MEANINGS: dict[int, tuple[str, str]] = {
     45: ("no free port could be had on the node; start again", "节点上没有可用端口；请重新启动"),
     46: ("the server was killed by a signal; start again", "服务器被信号终止；请重新启动"),
     47: ("the job was told to end before it was ready", "作业在就绪前被要求结束"),
+    48: (
+        "the image has no JupyterHub or no JupyterLab; tell your administrator",
+        "镜像中没有 JupyterHub 或 JupyterLab；请联系管理员",
+    ),
 }  # fmt: skip
 
 

@@ -28,13 +28,17 @@ async def poll_session(spawner: "SingularitySlurmSpawner") -> int | None:
         return await adoption.poll_at_start_up(spawner)
     if not session.job_id:
         return 0
+    if session.ended_at:  # its job says so: see told_end.py
+        if not spawner.owner._stop_pending:
+            return session.exit_code
+        spawner.bell.ring()  # its route is gone
     spawner.follow()
     reading = await spawner.watcher.known(session.job_id)
     moved = session.phase == "ready" and _was_moved(spawner, reading)
     if reading.kind == "ended" and reading.outcome is not None:
         words = _moved_words(session.job_id) if moved else in_words(reading.outcome)
         spawner.log.info("siflab: %s: %s", spawner._log_name, words.en)
-        if session.phase == "ready" and not spawner.owner._stop_pending:
+        if session.phase == "ready" and (session.ended_at or not spawner.owner._stop_pending):
             leave_notice(spawner.user.name, spawner.name, words)
         return reading.outcome.hub_status
     return await _end_moved(spawner) if moved else None

@@ -22,6 +22,8 @@ class SessionState:
     """One start of a session. Times are seconds since the epoch; `cluster` is the job's, where Slurm has several;
     `started_at` is when its job began, by Slurm's clock: another time means that it was started again.
 
+    `ended_at` is when its job said that the server that was ready ended, `exit_code` with what.
+
     `facts` is what the job was submitted with, as JSON (see `facts.session_facts`), so that a claim that comes after a
     restart is answered from what was asked for then, not from a site.yaml that may have changed since.
     """
@@ -37,6 +39,8 @@ class SessionState:
     port: int = 0
     tls: bool = False
     ready_at: float = 0.0
+    ended_at: float = 0.0
+    exit_code: int = 0
     started_at: float = 0.0
     log_path: str = ""
     extensions: int = 0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from siflab.errors import SiflabError
 from siflab.slurm.commands import scancel
 from siflab_spawner.as_user import find_user
+from siflab_spawner.told_end import ended_by_itself
 
 if TYPE_CHECKING:
     from siflab_spawner.spawner import SingularitySlurmSpawner
@@ -23,6 +24,8 @@ async def stop_job(spawner: "SingularitySlurmSpawner", now: bool = False) -> Non
         await asyncio.wait([spawner.submission])  # its job id must be known, or nobody could cancel it
     job_id = spawner.session.job_id
     if not job_id:
+        return
+    if spawner.session.ended_at and not now and await ended_by_itself(spawner):
         return
     try:
         user = await find_user(spawner.user.name)

@@ -2,14 +2,16 @@
 
 import os
 import re
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
+import requests
 
 from tests.cluster.hub import PYTHON, USERS, running_hub, site, slurm, wait_for, why_not
 from tests.cluster.lab import PROGRAM, Lab
-from tests.cluster.test_session import _decoded, _tokens_of_processes
+from tests.cluster.test_session import _decoded, _page, _tokens_of_processes
 
 pytestmark = [
     pytest.mark.cluster,
@@ -162,3 +164,54 @@ def test_another_user_of_the_node_sees_no_secret(lab, session):
 
     assert found(BOB) == []
     assert found(ALICE) == list(range(len(secrets))), "the look is able to find them"
+
+
+def shut_down(hub, job):
+    hub.notebook(ALICE, "api/shutdown", method="POST")
+
+
+def kill_server(hub, job):
+    """As the kernel does when memory runs out."""
+    for file in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            own = f"SLURM_JOB_ID={job['id']}" in file.read_text("latin-1")
+            server = own and b"jupyterhub.singleuser" in (file.parent / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if server:
+            os.kill(int(file.parent.name), signal.SIGKILL)
+
+
+def cancel(hub, job):
+    slurm("scancel", job["id"])
+
+
+WAYS = [(shut_down, "was shut down"), (kill_server, "killed by a signal"), (cancel, "cancelled by root")]
+
+
+@pytest.mark.parametrize(("end", "words"), WAYS, ids=[end.__name__ for end, _ in WAYS])
+def test_who_waits_for_the_port_is_shown_to_nobody_when_the_session_ends(hub, lab, session, end, words):
+    if not hub.is_ready(ALICE):
+        hub.spawn(ALICE, profile="cpu")
+        hub.wait_ready(ALICE)
+    (job,), port = hub.jobs(ALICE), ports(hub)[-1]
+    browser = requests.Session()
+    browser.headers["Authorization"] = f"token {hub.api('POST', f'users/{ALICE}/tokens').json()['token']}"
+    seen = []
+
+    def gone():
+        told = browser.get(f"{hub.url}/user/{ALICE}/api/status", timeout=20, allow_redirects=False)
+        seen.append(told.text)
+        return told.status_code not in (200, 503) and not hub.server(ALICE).get("ready")
+
+    with Thief(lab, job["node"]) as thief:
+        thief.ask("wait", "0.0.0.0", port)
+        end(hub, job)
+        wait_for(gone, 60, "no route", hub.told, pause=0.001)
+        assert thief.told() == "listens", "it is free at last, and nobody is sent there"
+        gone()
+        assert [text for text in seen if "STOLEN" in text] == []
+        hub.wait_stopped(ALICE)
+        gone()
+        assert "STOLEN" not in seen[-1]
+    assert words in _page(hub, ALICE, "hub/spawn")

@@ -9,6 +9,9 @@ import pytest
 
 from siflab.node.archive import build_archive
 from tests.unit.node.fake_hub import FakeHub
+from tests.unit.node.shim_process import shim
+
+__all__ = ["shim"]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A Hub that knows no more than the three routes of a session's job, on this machine."""
+"""A Hub that knows no more than the four routes of a session's job, on this machine."""
 
 import http.server
 import json
@@ -22,7 +22,8 @@ class FakeHub(http.server.ThreadingHTTPServer):
         self.server_bind()
         self.url = f"http://127.0.0.1:{self.server_address[1]}/hub/api/siflab"
         self.answer = {}
-        self.plans = {"claim": [], "ready": [], "failed": []}
+        self.plans = {"claim": [], "ready": [], "failed": [], "ended": []}
+        self.gate = None  # `ended` is answered when this event is set
         self.seen = []
         self.thieves = []
         self._arrived = queue.Queue()
@@ -79,6 +80,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             }
             self.reply(200, answer)
         else:
+            if verb == "ended" and self.server.gate is not None:
+                self.server.gate.wait(20)
             self.reply(204, None)
 
     def reply(self, status, body):

@@ -1,5 +1,6 @@
 """A client whose bridge does not answer; the test stands for the bridge."""
 
+import os
 import signal
 import socket
 
@@ -7,6 +8,7 @@ import pytest
 
 from siflab.node import protocol
 from tests.unit.node.test_bridge import Session
+from tests.unit.node.test_shim_end import to_thread
 
 
 @pytest.fixture
@@ -42,3 +44,16 @@ def test_a_second_signal_without_an_answer_ends_the_client(deaf, number, answere
         _, errors = client.communicate(timeout=20)
     assert client.returncode == -number
     assert b"squeue can tell" in errors
+
+
+def test_a_signal_that_another_thread_gets_is_heeded(deaf):
+    """The kernel may give it to any thread, and then no call of the main thread is interrupted."""
+    session, listener = deaf
+    client = session.client("squeue")
+    connection, _ = listener.accept()
+    with connection:
+        connection.settimeout(20)
+        assert [protocol.receive(connection)[0] for _ in range(2)] == [protocol.REQUEST, protocol.INPUT]
+        others = [int(name) for name in os.listdir(f"/proc/{client.pid}/task") if int(name) != client.pid]
+        to_thread(client.pid, others[-1], signal.SIGTERM)
+        assert protocol.receive(connection) == (protocol.SIGNAL, bytes([signal.SIGTERM]))

@@ -8,86 +8,7 @@ import sys
 
 import pytest
 
-SERVER = """#!python
-import os, signal, socket, sys
-from urllib.parse import urlsplit
-port = urlsplit(os.environ["JUPYTERHUB_SERVICE_URL"]).port
-listener = socket.socket()
-listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-print("binding", port, flush=True)
-listener.bind(("127.0.0.1", port))
-listener.listen(5)
-def stop(number, frame):
-    print("stopped by", number, flush=True)
-    sys.exit(int(os.environ.get("ON_STOP", "0")))
-signal.signal(signal.SIGTERM, signal.SIG_IGN if "DEAF" in os.environ else stop)
-signal.signal(signal.SIGHUP, stop)
-while True:
-    connection = listener.accept()[0]
-    word = connection.recv(10).decode()
-    if word == "exit":
-        sys.exit(5)
-    if word == "kill":
-        os.kill(os.getpid(), 9)
-    if word == "env":
-        connection.sendall(__import__("json").dumps(dict(os.environ)).encode())
-    connection.close()
-"""
-CLAIM = {"user": "user1", "server": "", "code": "the-code-of-this-start", "boot_limit": 30}
-RUN = "import sys; sys.path.insert(0, sys.argv[1] + '/node.pyz'); from siflab.node.shim import Shim; from siflab.node.hub import Hub; "
-
-
-@pytest.fixture
-def shim(folder, hub, started, make_program):
-    """Start the shim; the Hub answers with the server above unless the test changes `hub.answer`."""
-    hub.answer = {
-        "argv": [str(make_program(folder.parent / "server", SERVER))],
-        "env": {"JUPYTERHUB_API_TOKEN": "a-secret-token"},
-        "files": {"key.pem": "a-secret-key"},
-        "session": {"user": "user1", "job_id": "77"},
-        "site": {"name": "demo"},
-    }
-
-    def start(environment=None, code=None, **claim):
-        (folder / "claim.json").write_text(json.dumps({**CLAIM, "claim_url": hub.url, "ca": None, **claim}))
-        argv = [sys.executable, "-I", folder / "node.pyz", "shim", folder]
-        if code:
-            argv = [
-                sys.executable,
-                "-I",
-                "-c",
-                RUN + code,
-                folder,
-                json.dumps({**CLAIM, "claim_url": hub.url, **claim}),
-            ]
-        env = {"PATH": "/usr/bin:/bin", "HOME": "/workspace/user1", "SLURM_JOB_ID": "77", "SLURMD_NODENAME": "gpu01"}
-        return started(argv, env={**env, **(environment or {})})
-
-    return start
-
-
-def ask(port, word):
-    import socket
-
-    with socket.create_connection(("127.0.0.1", port), 10) as connection:
-        connection.sendall(word.encode())
-        with connection.makefile("rb") as answer:
-            return answer.read()
-
-
-def ended(process, timeout=20):
-    """(exit code, standard output, standard error)."""
-    out, err = process.communicate(timeout=timeout)
-    return process.returncode, out.decode(), err.decode()
-
-
-def ready(hub):
-    """The port, when the shim reports the server ready."""
-    while True:
-        verb, body = hub.next()
-        if verb == "ready":
-            return body["port"]
-        assert verb == "claim", body
+from tests.unit.node.shim_process import CLAIM, ask, ended, ready
 
 
 def test_a_session_from_claim_to_end(shim, hub, folder):
@@ -105,7 +26,7 @@ def test_a_session_from_claim_to_end(shim, hub, folder):
     ask(port, "exit")
     code, out, err = ended(process)
     assert code == 5
-    assert [verb for verb, _ in hub.seen] == ["claim", "ready"]
+    assert [verb for verb, _ in hub.seen] == ["claim", "ready", "ended"]
     assert hub.seen[1][1] == {key: hub.seen[0][1][key] for key in ("user", "server", "code", "claimant", "port")}
     assert f"binding {port}" in out
     for secret in ("a-secret-token", "a-secret-key", CLAIM["code"]):
@@ -306,5 +227,5 @@ def test_an_old_python_is_told_what_it_is(folder):
     main = zipfile.ZipFile(folder / "node.pyz").read("__main__.py").decode()
     old = "import sys; sys.version_info = (2, 7, 18)\n" + main
     done = subprocess.run([sys.executable, "-c", old], capture_output=True, text=True)
-    assert done.returncode == 1
+    assert done.returncode == 98
     assert "is Python 2.7, and Siflab needs Python 3.6 or later" in done.stderr

@@ -228,6 +228,12 @@ def test_an_image_without_python(job):
     assert f"the image {job.image} has no python3" in err
 
 
+def test_an_image_with_an_old_python(job):
+    code, err, _ = job.run(SHIM="no", CODE="98")
+    assert code == PROBLEMS["old-python"]
+    assert "older than Python 3.6" in err and "早于 Python 3.6" in err
+
+
 def test_a_container_that_does_not_start(job):
     code, err, _ = job.run(SHIM="no", CODE="255")
     assert code == PROBLEMS["no-container"]

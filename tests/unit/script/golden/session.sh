@@ -3,7 +3,7 @@
 # secret: the claim code below is good once, for this job, while it starts.
 #
 # Exit codes: the server's own if it is under 128; 31 no private folder, 32 no Singularity, 33 no image, 34 a bind is
-# missing, 35 no Python in the image, 36 the container did not start, 41-47 see siflab/node/shim.py.
+# missing, 35 no Python in the image, 36 the container did not start, 37 its Python is too old, 41-48 see siflab/node/shim.py.
 
 say() { printf 'siflab: %s\n' "$@" >&2; }
 
@@ -154,6 +154,9 @@ module load apptainer
     [ "$code" -ne 97 ] || fail 35 \
       "the image $image has no $image_python; tell your administrator (images in site.yaml: python)" \
       "镜像 $image 中没有 $image_python；请联系管理员（site.yaml 中 images 的 python）"
+    [ "$code" -ne 98 ] || fail 37 \
+      "$image_python in the image $image is older than Python 3.6; tell your administrator (images in site.yaml: python)" \
+      "镜像 $image 中的 $image_python 早于 Python 3.6；请联系管理员（site.yaml 中 images 的 python）"
     fail 36 "the container did not start (exit code $code): the lines above say why; tell your administrator" \
       "容器没有启动（退出码 $code），原因见上面的输出；请联系管理员"
   fi
