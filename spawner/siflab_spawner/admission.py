@@ -8,6 +8,7 @@ server's token before that part and awaits the answer: there a start waits for i
 
 import asyncio
 import time
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -38,15 +39,20 @@ class Turns:
 _turns: dict[asyncio.AbstractEventLoop, Turns] = {}
 
 
-async def admit(spawner: "SingularitySlurmSpawner") -> list[str]:
+def admit(spawner: "SingularitySlurmSpawner") -> Awaitable[list[str]]:
     """For `Spawner.server_token_scopes`: JupyterHub's default scopes, when it is this start's turn.
 
     JupyterHub has begun to write down the server and does not expect a pause here: whatever request ends meanwhile
-    would roll that back, and a Hub that is killed later would not know the session. So it is committed first.
+    would roll that back, and a Hub that is killed later would not know the session. So it is committed at once, before
+    anything else can run.
     """
     spawner._deprecated_db_session.commit()
+    return _turn(spawner.admission_lag)
+
+
+async def _turn(lag: float) -> list[str]:
     loop = asyncio.get_running_loop()
     if loop not in _turns:
-        _turns[loop] = Turns(spawner.admission_lag)
+        _turns[loop] = Turns(lag)
     await _turns[loop].take()
     return []
