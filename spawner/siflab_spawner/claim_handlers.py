@@ -1,14 +1,16 @@
-"""The Hub's routes for a session's job: ``/hub/api/siflab/claim``, ``ready``, ``failed`` and
-``ended``.
+"""The Hub's routes for a session's job: ``/hub/api/siflab/claim``, ``ready``, ``failed`` and ``ended``; and for
+administrators ``refused-claims``, what of these was refused.
 
-They know no cookie and no token: the code in the body is the credential, so there is no XSRF to check. Whatever is
+The job's know no cookie and no token: the code in the body is the credential, so there is no XSRF to check. Whatever is
 wrong with a request, the answer does not say whether such a user exists.
 """
 
+import asyncio
 import json
 from typing import Any
 
 from jupyterhub.apihandlers import APIHandler
+from jupyterhub.scopes import needs_scope
 
 from siflab.text import Text
 from siflab_spawner import adoption, claim, metrics
@@ -16,15 +18,20 @@ from siflab_spawner.claim_body import read_body
 from siflab_spawner.hub_routes import add_routes
 from siflab_spawner.log_words import safe_log
 from siflab_spawner.port_handler import PortHandler
+from siflab_spawner.refusals import peer, refusals
 from siflab_spawner.spawner import SingularitySlurmSpawner, innermost
 
 PATH = "/api/siflab"
+_SLOWLY = 1.0  # seconds until one who sends refused requests without end is answered
+_SLOW_AT_ONCE = 64
 
 
 class _JobHandler(APIHandler):
     """What the four have in common."""
 
     kind: Any = ""
+    known = quiet = False
+    _slow = 0
 
     def check_xsrf_cookie(self) -> None:
         return None
@@ -38,22 +45,13 @@ class _JobHandler(APIHandler):
         try:
             body = read_body(self.kind, self.request.body)
         except ValueError as error:
-            self.log.warning("siflab: %s from %s refused: %s", self.kind, self.request.remote_ip, error)
-            metrics.REFUSED.labels(self.kind).inc()
+            await self._refused(str(error))
             self._answer(400, Text(f"bad request: {error}", f"请求有误：{error}"))
             return
         try:
             await self.act(self._spawner(body.user, body.server, body.code), body)
         except claim.Refused as refused:
-            self.log.warning(
-                "siflab: %s of %s for %s from %s refused: %s",
-                self.kind,
-                safe_log(body.user),
-                safe_log(body.server),
-                self.request.remote_ip,
-                refused,
-            )
-            metrics.REFUSED.labels(self.kind).inc()
+            await self._refused(str(refused), body.user, body.server)
             self._answer(403, refused.message)
         except claim.NotYet as not_yet:
             self.log.debug("siflab: %s of %s: not yet: %s", self.kind, safe_log(body.user), not_yet)
@@ -72,10 +70,29 @@ class _JobHandler(APIHandler):
         if server_name in user.spawners and user.spawners[server_name].active:
             spawner = innermost(user.spawners[server_name])
             if isinstance(spawner, SingularitySlurmSpawner):
+                self.known = True
                 return spawner
         elif adoption.revive(user, server_name, code):
             raise claim.NotYet("the Hub takes the session up again", claim.WAIT)
         raise claim.Refused("no such session", claim.BAD)
+
+    async def _refused(self, why: str, user: str = "", server: str = "") -> None:
+        metrics.REFUSED.labels(self.kind).inc()
+        line = refusals.note(self.kind, peer(self.request), why, user, server, self.known)
+        if line:
+            self.log.warning("siflab: %s", line)
+            return
+        self.quiet = True
+        if _JobHandler._slow < _SLOW_AT_ONCE:
+            _JobHandler._slow += 1
+            try:
+                await asyncio.sleep(_SLOWLY)
+            finally:
+                _JobHandler._slow -= 1
+
+    def _log(self) -> None:
+        if not self.quiet:
+            super()._log()
 
     def _answer(self, status: int, message: Text) -> None:
         self.set_status(status)
@@ -119,6 +136,15 @@ class EndedHandler(_JobHandler):
         self.finish()
 
 
+class RefusedHandler(APIHandler):
+    """For who may administrate all servers."""
+
+    @needs_scope("admin:servers")
+    def get(self) -> None:
+        self.set_header("Cache-Control", "no-store")
+        self.finish(json.dumps(refusals.as_dict()))
+
+
 JOB_ROUTES: list[tuple[str, Any]] = [
     (f"{PATH}/{h.kind}", h) for h in (ClaimHandler, ReadyHandler, FailedHandler, EndedHandler)
 ]
@@ -126,4 +152,4 @@ JOB_ROUTES: list[tuple[str, Any]] = [
 
 def register() -> None:
     """Into JupyterHub's list of handlers; batchspawner's route gives way to ours."""
-    add_routes([*JOB_ROUTES, ("/api/batchspawner", PortHandler)])
+    add_routes([*JOB_ROUTES, (f"{PATH}/refused-claims", RefusedHandler), ("/api/batchspawner", PortHandler)])

@@ -9,6 +9,7 @@ from typing import Any
 
 from jupyterhub.apihandlers import APIHandler
 
+from siflab_spawner.refusals import peer, refusals
 from siflab_spawner.spawner import SingularitySlurmSpawner, innermost
 
 BODY_LIMIT = 1024  # bytes
@@ -71,7 +72,9 @@ class PortHandler(APIHandler):
             spawner = starting_server(list(user.spawners.values()), self.get_auth_token())
             set_port(spawner, read_port(self.request.body))
         except PortRefused as refused:
-            self.log.warning("siflab: a port from %s was refused: %s", self.request.remote_ip, refused)
+            line = refusals.note("port", peer(self.request), str(refused))
+            if line:
+                self.log.warning("siflab: %s", line)
             self.set_status(refused.status)
             self.finish(json.dumps({"status": refused.status, "message": f"refused: {refused}"}))
             return

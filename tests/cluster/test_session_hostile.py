@@ -1,5 +1,6 @@
 """Another user's process on a session's node: it takes ports before, beside and after the server, and looks for secrets."""
 
+import json
 import os
 import re
 import signal
@@ -164,6 +165,27 @@ def test_another_user_of_the_node_sees_no_secret(lab, session):
 
     assert found(BOB) == []
     assert found(ALICE) == list(range(len(secrets))), "the look is able to find them"
+
+
+def test_refused_claims_are_shown_to_administrators(hub, lab, session):
+    job = session[0]
+    claim = {"user": ALICE, "server": "", "code": "x" * 43, "claimant": "c" * 32, "port": 5000, "job_id": job["id"],
+             "node": job["node"]}  # fmt: skip
+    url = f"http://{hub.address}:{hub.hub_port}/hub/api/siflab/claim"
+    post = ["curl", "-s", "-X", "POST", "-H", "X-Forwarded-For: 1.2.3.4", "-d", json.dumps(claim), url]
+    for _ in range(11):
+        told = json.loads(lab.on(job["node"], *post).stdout)
+        assert "does not accept" in told["message"]["en"]
+    shown = hub.api("GET", "siflab/refused-claims").json()
+    [mine] = [one for one in shown["sessions"] if one["user"] == ALICE]
+    assert mine["last"][0]["why"] == "wrong code" and mine["last"][0]["count"] == 11
+    assert mine["last"][0]["address"] == address_of(job["node"]), "not what a header says"
+    assert hub.log().count(f"from {address_of(job['node'])} refused: wrong code") == 10
+    assert "x" * 43 not in hub.log() + json.dumps(shown)
+    token = hub.api("POST", f"users/{ALICE}/tokens", json={"note": "test"}).json()["token"]
+    for headers in ({}, {"Authorization": f"token {token}"}):
+        answer = requests.get(f"{hub.url}/hub/api/siflab/refused-claims", headers=headers, timeout=10)
+        assert answer.status_code == 403 and "wrong code" not in answer.text
 
 
 def shut_down(hub, job):
