@@ -14,6 +14,9 @@ import requests
 from bench.spawner import lab
 
 
+_LOOK = 2.0  # seconds: a list of 200 servers takes the Hub 30 ms and more, which nobody asks for all the time
+
+
 def names(count: int) -> list[tuple[str, str]]:
     """(user, server) of so many sessions."""
     return [(lab.USERS[number % len(lab.USERS)], f"s{number:03}") for number in range(count)]
@@ -66,7 +69,7 @@ def start_all(hub: Any, count: int, **options: object) -> dict[str, float]:
             settled = [found.get(f"{user}/{name}", {}) for user, name in wanted]
             if all(server.get("ready") or (server and not server.get("pending")) for server in settled):
                 break
-            time.sleep(0.5)
+            time.sleep(_LOOK)
         took = time.monotonic() - begun
     ready = sum(1 for server in settled if server.get("ready"))
     jobs = hub.jobs() if options else []
