@@ -8,10 +8,11 @@ import sys
 import pytest
 
 from siflab.node.archive import build_archive
+from tests.unit.node.bridge_process import session
 from tests.unit.node.fake_hub import FakeHub
 from tests.unit.node.shim_process import shim
 
-__all__ = ["shim"]
+__all__ = ["session", "shim"]
 
 
 @pytest.fixture

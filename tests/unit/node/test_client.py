@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from siflab.node import protocol
-from tests.unit.node.test_bridge import Session
+from tests.unit.node.bridge_process import Session
 from tests.unit.node.test_shim_end import to_thread
 
 
