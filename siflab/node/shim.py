@@ -16,8 +16,8 @@ import socket
 import sys
 import time
 
-from . import folder as private
 from . import activity, image, requirements
+from . import folder as private
 from . import shim_words as words_of
 from .child import Child
 from .environment import server_environment
