@@ -54,6 +54,9 @@ def test_a_signal_that_another_thread_gets_is_heeded(deaf):
     with connection:
         connection.settimeout(20)
         assert [protocol.receive(connection)[0] for _ in range(2)] == [protocol.REQUEST, protocol.INPUT]
-        others = [int(name) for name in os.listdir(f"/proc/{client.pid}/task") if int(name) != client.pid]
-        to_thread(client.pid, others[-1], signal.SIGTERM)
+        protocol.send(connection, protocol.OUTPUT, b"x")
+        assert client.stdout.read(1) == b"x", "the thread that receives is there"
+        newest = max(int(name) for name in os.listdir(f"/proc/{client.pid}/task"))
+        assert newest != client.pid
+        to_thread(client.pid, newest, signal.SIGTERM)
         assert protocol.receive(connection) == (protocol.SIGNAL, bytes([signal.SIGTERM]))
