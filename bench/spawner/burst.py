@@ -13,7 +13,6 @@ import requests
 
 from bench.spawner import lab
 
-
 _LOOK = 2.0  # seconds: a list of 200 servers takes the Hub 30 ms and more, which nobody asks for all the time
 
 
