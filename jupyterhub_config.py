@@ -25,6 +25,7 @@ from pathlib import Path
 from urllib.parse import urlparse
 
 from siflab.config import load_site
+from siflab_spawner import idle
 from siflab_spawner.pages import TEMPLATES
 
 
@@ -38,7 +39,7 @@ def is_address(host):
 
 c = get_config()  # noqa: F821 (JupyterHub puts it here)
 
-load_site()  # a site.yaml that cannot be used ends the start here, naming the key
+site = load_site()  # a site.yaml that cannot be used ends the start here, naming the key
 
 settings_file = os.environ.get("SIFLAB_HUB_SETTINGS")
 settings = json.loads(Path(settings_file).read_text("utf-8")) if settings_file else {}
@@ -80,6 +81,10 @@ if settings["internal_ssl"]:
     c.JupyterHub.trusted_alt_names = [f"{'IP' if is_address(hub_host) else 'DNS'}:{hub_host}"]
     c.ConfigurableHTTPProxy.api_url = settings["proxy_api_url"].replace("http:", "https:", 1)
     c.ClaimServer.port = settings["claim_port"]
+
+c.JupyterHub.proxy_class = idle.QuietProxy  # sessions tell by themselves who uses them: an open page is no use
+c.JupyterHub.services = idle.services(site, str(data / "internal-ssl") if settings["internal_ssl"] else None)
+c.JupyterHub.load_roles = idle.roles(site)
 
 c.JupyterHub.authenticator_class = "pam"
 c.PAMAuthenticator.open_sessions = False  # sessions are jobs on other machines; an open PAM session here is of no use

@@ -24,6 +24,7 @@ class Child(object):
         self.pid = self._process.pid
         self._tail = bytearray()
         self._killer = None
+        self.on_output = None
         self._pump = threading.Thread(target=self._pass_on, daemon=True)
         self._pump.start()
 
@@ -62,6 +63,8 @@ class Child(object):
             if not piece:
                 return
             self._tail += piece
+            if self.on_output is not None:
+                self.on_output(piece)
             del self._tail[:-_TAIL]
             view = memoryview(piece)
             try:

@@ -16,7 +16,7 @@ import socket
 import sys
 import time
 
-from . import image, requirements
+from . import activity, image, requirements
 from . import folder as private
 from . import shim_words as words_of
 from .child import Child
@@ -144,6 +144,7 @@ class Shim(object):
             self.child = Child(answer["argv"], environment)
         except OSError as error:
             raise _Failed(NOT_STARTED, words_of.not_runnable(answer["argv"][0], error))
+        activity.watch(environment, self.child)
 
     def _wait_for_listener(self, port):
         """Whose the port is, when the child listens or ended, another process listens, or the boot limit is over."""

@@ -9,6 +9,7 @@ from siflab.slurm.records import QueueRecord
 from siflab_spawner.certificates import NAMES, hub_with_ssl, session_certificate, trusted
 from siflab_spawner.claim_server import claim_port
 from siflab_spawner.facts import session_json
+from siflab_spawner.idle import activity_environment
 
 if TYPE_CHECKING:
     from siflab_spawner.spawner import SingularitySlurmSpawner
@@ -83,6 +84,7 @@ def session_environment(spawner: "SingularitySlurmSpawner", port: int) -> dict[s
         SIFLAB_SESSION=f"{FOLDER}/session.json",
         SIFLAB_SITE=f"{FOLDER}/site.json",
         JUPYTER_RUNTIME_DIR=f"{FOLDER}/runtime",
+        **activity_environment(spawner.site),
     )
     if "in_job" not in facts:  # a site's own script goes on as it always did
         env["PYTHONNOUSERSITE"] = "1"

@@ -11,7 +11,7 @@ from traitlets import Bool, Dict, Enum, Float, Integer, List, Unicode, default
 from siflab.config import Resources, Site, load_site
 from siflab.errors import FieldError, Invalid, SiflabError
 from siflab.slurm.execute import Slurm
-from siflab_spawner import adoption, claim_server, language, links, metrics
+from siflab_spawner import adoption, claim_server, idle, language, links, metrics
 from siflab_spawner.acting import PROGRAM, WAYS, choose_for, current_acting
 from siflab_spawner.admission import admit
 from siflab_spawner.batchspawner_compat import DropIn
@@ -262,6 +262,7 @@ class SingularitySlurmSpawner(WatcherSettings, batchspawner.SlurmSpawner):
             raise for_hub(error, language.of_start(self)) from error
         self.follow()
         metrics.started(self)
+        idle.began(self)
         drop_notice(self.user.name, self.name)
         return url
 
@@ -272,7 +273,8 @@ class SingularitySlurmSpawner(WatcherSettings, batchspawner.SlurmSpawner):
         return paths
 
     async def stop(self, now: bool = False) -> None:
-        await stop_job(self, now)
+        with idle.told(self):
+            await stop_job(self, now)
 
     async def poll(self) -> int | None:
         return await poll_session(self)

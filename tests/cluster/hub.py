@@ -134,8 +134,8 @@ class Hub:
             + f"""
 c.JupyterHub.authenticator_class = "dummy"
 c.JupyterHub.spawner_class = "siflab_spawner.SingularitySlurmSpawner"
-c.JupyterHub.services = [{{"name": "test", "api_token": "{self.token}"}}]
-c.JupyterHub.load_roles = [{{"name": "test", "services": ["test"],
+c.JupyterHub.services += [{{"name": "test", "api_token": "{self.token}"}}]
+c.JupyterHub.load_roles += [{{"name": "test", "services": ["test"],
     "scopes": ["admin:users", "admin:servers", "access:servers", "tokens", "groups", "list:users"]}}]
 c.JupyterHub.log_level = 10
 c.JupyterHub.tornado_settings = {{"slow_spawn_timeout": 1}}

@@ -44,12 +44,14 @@ class Kernel:
             if message["msg_type"] == "status" and content["execution_state"] == "idle":
                 return text
 
-    def begun(self, code: str) -> None:
-        """Begin to execute, and return when the kernel is busy with it."""
+    def begun(self, code: str, printed: str = "") -> None:
+        """Begin to execute, and return when the kernel is busy with it, or has printed that."""
         sent = self.send(code)
         while True:
             message = json.loads(self.channel.recv())
-            if message["parent_header"].get("msg_id") == sent and message["content"].get("execution_state") == "busy":
+            content = message["content"]
+            seen = printed in content.get("text", "") if printed else content.get("execution_state") == "busy"
+            if message["parent_header"].get("msg_id") == sent and seen:
                 return
 
     def close(self) -> None:
