@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LOG_LIMIT = 65536  # bytes of a job's log that are looked at
 _TOO_OLD = 900.0  # seconds after which an intent without a job is no longer carried out
-_SLURMS_WORD = 4.0  # seconds that Slurm is given to say how a job ended that says it ends
+_SLURMS_WORD = 6.0  # seconds that Slurm is given to say how a job ended that says it ends
 _ENDING_LIMIT = 10.0  # seconds that a job may be COMPLETING before its start counts as failed
 
 

@@ -45,6 +45,7 @@ class _Followed:
     changed: float
     reading: Reading = field(default_factory=Reading)
     asked: bool = False
+    hurried: bool = False
     verified: datetime | None = None
     """The time of submission for which its mark was looked at."""
 
@@ -99,7 +100,7 @@ class Watcher:
             anew = False
         if anew or not known.asked or (starting and not known.starting):
             self._hurry.set()
-        known.ring, known.starting, known.ours = ring, starting, ours
+        known.ring, known.starting, known.ours, known.hurried = ring, starting, ours, known.hurried or anew
         if self._loop_task is None or self._loop_task.done():
             self._loop_task = asyncio.ensure_future(self._run())
 
@@ -255,7 +256,8 @@ class Watcher:
                     owner = await self._find(followed.ours.owner)
                 except SiflabError:
                     owner = None
-            last, patient = followed.reading.record, not followed.starting
+            by_others = record is not None and record.state.name == "CANCELLED" and not followed.hurried
+            last, patient = followed.reading.record, not followed.starting or by_others
             doubt = Doubt(job_id, followed.ours, record, last, owner, as_owner, self.is_root, patient)
             found = await look_closer(self, doubt)
         if isinstance(found, Hidden):

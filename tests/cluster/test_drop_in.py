@@ -3,6 +3,7 @@ set to "none", since the machine of these tests may have a site.yaml)."""
 
 import hashlib
 import json
+import os
 import pwd
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from tests.cluster.kernel import run_code
 
 pytestmark = [pytest.mark.cluster, pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
 ALICE, BOB = USERS[:2]
+NODE = os.environ.get("SIFLAB_TEST_NODES", "cpu01").split()[-1]  # of the partition cpu
 HERE = Path(sys.executable).parent  # has jupyterhub-singleuser, as a site's own environment on its nodes
 CLASS = """
 c.JupyterHub.spawner_class = "siflab_spawner.SingularitySlurmSpawner"
@@ -32,7 +34,7 @@ c.SlurmSpawner.req_runtime = "0:17:00"
 c.SlurmSpawner.req_memory = "900M"
 c.SlurmSpawner.req_nprocs = "2"
 c.SlurmSpawner.req_ngpus = ""
-c.SlurmSpawner.req_host = "cpu01"
+c.SlurmSpawner.req_host = "{NODE}"
 c.SlurmSpawner.req_account = "@ACCOUNT@"
 c.SlurmSpawner.req_options = "--signal=B:USR2@60 --hint=nomultithread"
 c.SlurmSpawner.req_srun = "srun"
@@ -146,7 +148,7 @@ def test_every_setting_of_an_old_configuration_reaches_the_job(formatted):
     shown = slurm("scontrol", "--oneliner", "show", "job", job["id"])
     for words in (
         f"UserId={ALICE}(", f"JobName=old-{ALICE} ", "Partition=cpu ", "TimeLimit=00:17:00 ", f"Account={account()} ",
-        "NumCPUs=2 ", "ReqNodeList=cpu01 ", "Requeue=0 ", f"WorkDir={home} ", f"StdOut={home}/old-{job['id']}.log",
+        "NumCPUs=2 ", f"ReqNodeList={NODE} ", "Requeue=0 ", f"WorkDir={home} ", f"StdOut={home}/old-{job['id']}.log",
     ):  # fmt: skip
         assert words in shown, words
     assert "mem=900M" in shown and "gres/gpu" not in shown and "Nice=7 " in shown
