@@ -15,6 +15,7 @@ A look that fails counts as use: nobody's work ends because a server was too bus
 
 import calendar
 import json
+import os
 import re
 import ssl
 import threading
@@ -23,6 +24,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+from .listening import OURS, owner
 from .usage import CpuTime, gpu_use
 from .words import log
 
@@ -39,10 +41,15 @@ def watch(environment, child):
     """Look and report in a thread, for as long as `child` lives. `environment` is the server's; nothing is done without
     `SETTINGS` in it."""
     settings = json.loads(environment.get(SETTINGS) or "null")
-    if settings and environment.get("JUPYTERHUB_ACTIVITY_URL"):
+    if not settings or not environment.get("JUPYTERHUB_ACTIVITY_URL"):
+        return
+    try:
         activity = Activity(environment, child.pid, settings)
-        child.on_output = activity.heard
-        threading.Thread(target=activity.run, args=(child.alive,), daemon=True).start()
+    except (OSError, ValueError) as error:
+        log("whether this session is used cannot be told to the Hub: %s" % (error,))
+        return
+    child.on_output = activity.heard
+    threading.Thread(target=activity.run, args=(child.alive,), daemon=True).start()
 
 
 class Activity(object):
@@ -56,7 +63,7 @@ class Activity(object):
         self._answered = self._changed = False
         self._line = b""
         self._cpu = CpuTime(server_pid, environment.get("SLURM_JOB_ID", ""))
-        self._own = _Server(environment)
+        self._own = _Server(environment, server_pid)
 
     def run(self, alive, sleep=time.sleep):
         while alive():
@@ -121,21 +128,26 @@ class Activity(object):
 
 
 class _Server(object):
-    """Requests with the session's own token; with internal_ssl by its own certificate."""
+    """Requests with the session's own token. With internal_ssl the Hub knows it by its server's certificate, and its
+    server, which trusts the Hub and the proxy alone, by one that was made for this."""
 
-    def __init__(self, environment):
-        self._token = environment.get("JUPYTERHUB_API_TOKEN", "")
+    def __init__(self, environment, pid):
+        self._pid, self._token = pid, environment.get("JUPYTERHUB_API_TOKEN", "")
         parts = urllib.parse.urlsplit(environment.get("JUPYTERHUB_SERVICE_URL", ""))
         prefix = environment.get("JUPYTERHUB_SERVICE_PREFIX") or "/"
-        self.base = "%s://127.0.0.1:%s%s" % (parts.scheme or "http", parts.port or 0, prefix)
-        self._to_hub = self._to_own = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect())
+        self.port = parts.port or 0
+        self.base = "%s://127.0.0.1:%d%s" % (parts.scheme or "http", self.port, prefix)
+        self._to_hub = self._to_own = _opener()
         authority = environment.get("JUPYTERHUB_SSL_CLIENT_CA")
         if authority:
-            self._to_hub = _with_certificate(environment, True)
-            self._to_own = _with_certificate(environment, False)  # its certificate names the node, not 127.0.0.1
+            self._to_hub = _opener(_hub_context(environment))
+            self._to_own = _opener(_own_context(os.path.dirname(authority)))
 
     def get(self, path, missing=None):
-        """What our own server answers; `missing` where it has no such address, if that is not None."""
+        """What our own server answers; `missing` where it has no such address, if that is not None. Nobody else gets
+        the token: what listens at the port has to be our child."""
+        if owner(self.port, self._pid) != OURS:
+            raise OSError("its server does not listen")
         request = urllib.request.Request(self.base + path + "?no_track_activity=1", headers=self._headers())
         try:
             with self._to_own.open(request, timeout=_TIMEOUT) as response:
@@ -162,12 +174,23 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def _with_certificate(environment, check_name):
+def _opener(context=None):
+    more = [urllib.request.HTTPSHandler(context=context)] if context else []
+    return urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect(), *more)
+
+
+def _hub_context(environment):
     context = ssl.create_default_context(cafile=environment["JUPYTERHUB_SSL_CLIENT_CA"])
-    context.check_hostname = check_name
     context.load_cert_chain(environment["JUPYTERHUB_SSL_CERTFILE"], environment["JUPYTERHUB_SSL_KEYFILE"])
-    https = urllib.request.HTTPSHandler(context=context)
-    return urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect(), https)
+    return context
+
+
+def _own_context(folder):
+    """Whom it talks to is known by the port's owner (`_Server.get`), not by a certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.load_cert_chain(os.path.join(folder, "own-cert.pem"), os.path.join(folder, "own-key.pem"))
+    return context
 
 
 def moment_of(text):

@@ -17,6 +17,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 NAMES = ("key.pem", "cert.pem", "ca.pem")
 """In the session's private folder: the server's key and certificate, and the CAs that it trusts."""
+OWN_NAMES = ("own-key.pem", "own-cert.pem")
+"""There too: by these the session's shim asks its own server, which alone trusts them, what is in use."""
 _CA = "notebooks-ca"
 _EARLIER, _LATER = datetime.timedelta(days=1), datetime.timedelta(days=366)  # clocks differ; a job may be extended
 
@@ -30,8 +32,8 @@ def hub_with_ssl() -> Any:
 
 
 def session_certificate(app: Any, names: Iterable[str]) -> dict[str, str]:
-    """PEM texts by the names of `NAMES`; the certificate is good for these host names and addresses, and this machine's
-    own. Raises OSError or ValueError when JupyterHub's CA cannot be used."""
+    """PEM texts by the names of `NAMES` and `OWN_NAMES`; the server's certificate is good for these host names and
+    addresses, and this machine's own. Raises OSError or ValueError when JupyterHub's CA cannot be used."""
     from certipy import Certipy
 
     files = Certipy(store_dir=app.internal_certs_location).store.get_record(_CA)["files"]
@@ -55,9 +57,38 @@ def session_certificate(app: Any, names: Iterable[str]) -> dict[str, str]:
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()), critical=False)
         .sign(ca_key, hashes.SHA256())
     )
-    pem = serialization.Encoding.PEM
-    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    return dict(zip(NAMES, (private.decode(), certificate.public_bytes(pem).decode(), trusted(app)), strict=True))
+    own_key, own_certificate = _self_signed(now)
+    texts = (_private(key), _public(certificate), trusted(app).rstrip("\n") + "\n" + own_certificate)
+    return dict(zip((*NAMES, *OWN_NAMES), (*texts, own_key, own_certificate), strict=True))
+
+
+def _self_signed(now: datetime.datetime) -> tuple[str, str]:
+    """A key and a certificate of a client, signed by nobody else. It names no host, so no server can use it."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "siflab-shim")])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _EARLIER)
+        .not_valid_after(now + _LATER)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([x509.ExtendedKeyUsageOID.CLIENT_AUTH]), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    return _private(key), _public(certificate)
+
+
+def _private(key: Any) -> str:
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return str(pem.decode())
+
+
+def _public(certificate: x509.Certificate) -> str:
+    return certificate.public_bytes(serialization.Encoding.PEM).decode()
 
 
 def trusted(app: Any) -> str:

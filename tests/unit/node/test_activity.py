@@ -50,7 +50,7 @@ class FakeServer:
 
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.port = self.http.server_port
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+        threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True).start()
 
 
 @pytest.fixture
@@ -152,6 +152,26 @@ def test_a_server_that_does_not_answer_is_in_use(server, session, capfd):
     session.look()
     assert session.last >= begun
     assert capfd.readouterr().err.count("counts as used") == 1
+
+
+def test_nobody_else_who_listens_at_the_port_gets_the_token(server):
+    other = process(REST)
+    try:
+        session = Activity(make(server).environment, other.pid, {"interval": 300, "cpu": 10, "gpu": 5})
+        session.look()
+        assert server.asked == [] and session.last, "what cannot be seen counts as use"
+    finally:
+        other.communicate(b"")
+
+
+def test_what_cannot_be_begun_ends_no_session(server, capfd):
+    class Child:
+        pid, on_output = os.getpid(), None
+
+    environment = {**make(server).environment, "JUPYTERHUB_SSL_CLIENT_CA": "/nowhere/ca.pem"}
+    activity.watch({**environment, "JUPYTERHUB_SSL_CERTFILE": "x", "JUPYTERHUB_SSL_KEYFILE": "x",
+                    "SIFLAB_ACTIVITY": '{"interval": 1, "cpu": 1, "gpu": 1}'}, Child())  # fmt: skip
+    assert "cannot be told" in capfd.readouterr().err
 
 
 def test_a_server_that_boots_is_no_trouble(server, session, capfd):
