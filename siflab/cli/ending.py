@@ -24,6 +24,7 @@ _GOES_ON = Text("runs go on", "运行继续进行")
 _OPTIONS = {
     "path": "NOTEBOOK",
     "": "",
+    "seconds": "",
     "partition": "--profile",
     "account": "--profile",
     "qos": "--profile",

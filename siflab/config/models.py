@@ -258,5 +258,6 @@ class Site(Strict):
 
     def public(self) -> dict[str, Any]:
         """What a session may see of it, as JSON: `load_site` reads it again. Everything in site.yaml is public today;
-        secrets have no place in it."""
-        return self.model_dump(mode="json", exclude_none=True)
+        secrets have no place in it. What only the Hub goes by is left out: the Siflab of an older image would refuse
+        a key that it does not know."""
+        return self.model_dump(mode="json", exclude_none=True, exclude={"session": {"extension", "idle"}})
