@@ -3,12 +3,11 @@
 import asyncio
 from typing import TYPE_CHECKING
 
-from siflab.text import Text
 from siflab_spawner import adoption
+from siflab_spawner.moved import moved_words, was_moved
 from siflab_spawner.notices import leave_notice
 from siflab_spawner.outcome import in_words
 from siflab_spawner.stopping import stop_job
-from siflab_spawner.watcher import Reading
 
 if TYPE_CHECKING:
     from siflab_spawner.spawner import SingularitySlurmSpawner
@@ -34,9 +33,9 @@ async def poll_session(spawner: "SingularitySlurmSpawner") -> int | None:
         spawner.bell.ring()  # its route is gone
     spawner.follow()
     reading = await spawner.watcher.known(session.job_id)
-    moved = session.phase == "ready" and _was_moved(spawner, reading)
+    moved = session.phase == "ready" and was_moved(spawner, reading)
     if reading.kind == "ended" and reading.outcome is not None:
-        words = _moved_words(session.job_id) if moved else in_words(reading.outcome)
+        words = moved_words(session.job_id) if moved else in_words(reading.outcome)
         spawner.log.info("siflab: %s: %s", spawner._log_name, words.en)
         if session.phase == "ready" and (session.ended_at or not spawner.owner._stop_pending):
             leave_notice(spawner.user.name, spawner.name, words)
@@ -44,32 +43,12 @@ async def poll_session(spawner: "SingularitySlurmSpawner") -> int | None:
     return await _end_moved(spawner) if moved else None
 
 
-def _was_moved(spawner: "SingularitySlurmSpawner", reading: Reading) -> bool:
-    """Whether the job of a server that was ready is in the queue, or ran again since: it began at another time."""
-    if reading.kind == "pending":
-        return True
-    if reading.kind not in ("running", "ended") or reading.record is None or reading.record.start is None:
-        return False
-    started = reading.record.start.timestamp()
-    if not spawner.session.started_at and reading.kind == "running":
-        spawner.session.started_at = started
-        spawner.persist()
-    return started != (spawner.session.started_at or started)
-
-
 async def _end_moved(spawner: "SingularitySlurmSpawner") -> int:
     """The job was requeued after its server ran: the server is gone and another node would be in the route. Sessions
     are submitted --no-requeue, so somebody did it by hand; it ends, with a message."""
-    words = _moved_words(spawner.session.job_id)
+    words = moved_words(spawner.session.job_id)
     spawner.log.warning("siflab: %s: %s", spawner._log_name, words.en)
     leave_notice(spawner.user.name, spawner.name, words)
     task = asyncio.ensure_future(stop_job(spawner, now=True))
     await asyncio.wait([task], timeout=10)
     return 1
-
-
-def _moved_words(job_id: str) -> Text:
-    return Text(
-        f"Job {job_id} was put back into the queue by an administrator, which ends the session. Start again.",
-        f"作业 {job_id} 被管理员重新排队，会话因此结束。请重新启动。",
-    )

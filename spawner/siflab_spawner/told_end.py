@@ -8,6 +8,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
+from siflab_spawner.moved import moved_words, was_moved
 from siflab_spawner.notices import leave_notice
 from siflab_spawner.outcome import in_words
 
@@ -43,17 +44,19 @@ async def _notify(spawner: "SingularitySlurmSpawner") -> None:
 
 
 async def ended_by_itself(spawner: "SingularitySlurmSpawner") -> bool:
-    """Slurm confirms the end that the job told of; the person is told why. False when it does not within a time."""
+    """Slurm confirms the end that the job told of; the person is told why. False when it does not within a time, or
+    when the job was put back into the queue: it must be cancelled."""
     job_id = spawner.session.job_id
     spawner.follow(starting=True)
     until = time.monotonic() + _OWN_END
     while time.monotonic() < until:
         seen = spawner.bell.count
-        outcome = spawner.watcher.reading(job_id).outcome
-        if outcome is not None:
-            words = in_words(outcome)
+        reading = spawner.watcher.reading(job_id)
+        moved = was_moved(spawner, reading)
+        if moved or reading.outcome is not None:
+            words = moved_words(job_id) if moved or reading.outcome is None else in_words(reading.outcome)
             spawner.log.info("siflab: %s: %s", spawner._log_name, words.en)
             leave_notice(spawner.user.name, spawner.name, words)
-            return True
+            return reading.outcome is not None
         await spawner.bell.wait(seen, max(0.0, until - time.monotonic()))
     return False

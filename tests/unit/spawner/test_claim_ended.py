@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +11,7 @@ from siflab_spawner.polling import poll_session
 from siflab_spawner.state import SessionState
 from siflab_spawner.stopping import stop_job
 from siflab_spawner.told_end import ended_by_itself
+from siflab_spawner.watcher import Reading
 
 from .conftest import row, said
 from .test_claim import ME, OTHER, FakeSpawner
@@ -95,13 +95,22 @@ async def test_the_words_come_from_slurm_and_the_job_is_not_cancelled(spawner):
     spawner.session.ended_at, spawner.session.exit_code = 1.0, 46
     spawner.owner._stop_pending = True
     assert await poll_session(spawner) is None, "Slurm has not confirmed it"
-    outcome = SimpleNamespace(kind="ended", outcome=_outcome())
-    spawner.watcher.reading = lambda _: outcome
+    ended = Reading("ended", None, _outcome())
+    spawner.watcher.reading = lambda _: ended
     assert await ended_by_itself(spawner)
     assert "killed by a signal" in notices.last_notice("user1", "").en
     spawner.slurm.calls.clear()
     await stop_job(spawner)
     assert spawner.slurm.named("scancel") == []
+
+
+async def test_a_job_that_ends_because_it_was_requeued_is_cancelled_and_called_so(spawner):
+    await be_ready(spawner)
+    spawner.session.ended_at = 1.0
+    spawner.owner._stop_pending = True
+    spawner.watcher.reading = lambda _: Reading("pending", None)
+    assert not await ended_by_itself(spawner)
+    assert "put back into the queue" in notices.last_notice("user1", "").en
 
 
 def _outcome():
