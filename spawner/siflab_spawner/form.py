@@ -32,7 +32,7 @@ _ENVIRONMENT.filters["memory"] = lambda mib: f"{mib // 1024}G" if mib >= 1024 el
 
 @dataclass(frozen=True)
 class Card:
-    """One profile as it is shown. `why` is the reason when it cannot be started at all."""
+    """One profile as it is shown. `why` is the reason when it cannot be started at all, `note` a word of caution."""
 
     key: str
     title: str
@@ -42,6 +42,7 @@ class Card:
     partition: str
     free: str
     why: str
+    note: str
     fields: tuple[Field, ...]
     chosen: bool
 
@@ -114,6 +115,7 @@ def _card(
         format_time(profile.time),
     )
     why = offered.get("why") if not offered.get("possible", True) else None
+    note = offered.get("note")
     return Card(
         key=key,
         title=profile.title.to(language),
@@ -123,6 +125,7 @@ def _card(
         partition=profile.partition,
         free=_free(words, label, offered, partition),
         why=words["not_possible"].format(why=why[language]) if why else "",
+        note=note[language] if note else "",
         fields=fields,
         chosen=chosen,
     )

@@ -199,6 +199,15 @@ def test_what_is_free_is_said_in_words(site):
     assert "A100：共 8，现空闲 2" in chinese and "部分占用" in chinese and "分区 cpu 已停用" in chinese
 
 
+def test_a_word_of_caution_stands_on_its_card(site):
+    one = {**OFFER["profiles"]["one"], "note": text("GPUs are <not> kept apart", "GPU 未隔离")}
+    offer = {**OFFER, "profiles": {**OFFER["profiles"], "one": one}}
+    page = render_form(site, "en", [], offer=offer)
+    assert page.count("GPUs are &lt;not&gt; kept apart") == 1
+    assert "GPU 未隔离" in render_form(site, "zh", [], offer=offer)
+    assert '-note">' not in render_form(site, "en", [], offer=OFFER).replace("aria-describedby", "")
+
+
 def test_an_old_answer_of_slurm_is_called_old(site):
     stale = {**OFFER, "stale": True, "message": text("munge <does> not answer")}
     page = render_form(site, "en", [], offer=stale)
