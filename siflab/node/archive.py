@@ -1,5 +1,6 @@
 """node.pyz: this package as one file that any Python from 3.6 on runs. Made on the Hub; it is not in itself."""
 
+import functools
 import io
 import os
 import zipfile
@@ -8,6 +9,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip file can hold
 
 
+@functools.lru_cache(maxsize=1)
 def build_archive() -> bytes:
     """The bytes of the archive. The same sources give the same bytes, on any machine: entries are sorted, dated
     alike and not compressed (who sends it compresses the whole: that is smaller, and needs no zlib in the image)."""

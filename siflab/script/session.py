@@ -5,9 +5,6 @@ asked for goes to sbatch by argument list, so there are no #SBATCH lines. Every 
 in a quoted here-document. Exit codes: `PROBLEMS`, the shim's (`siflab.node.shim`) and the server's own.
 """
 
-import base64
-import functools
-import gzip
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +12,7 @@ from dataclasses import dataclass, field
 from siflab.config import Bind, SingularitySite
 from siflab.container.command import exec_argv
 from siflab.node.archive import build_archive, profile_script
+from siflab.script.packing import packed
 from siflab.script.quoting import command_line, quoted
 from siflab.script.template import filled
 
@@ -25,7 +23,6 @@ PROBLEMS = {"no-folder": 31, "no-singularity": 32, "no-image": 33, "no-bind": 34
 """All are under 128, since Slurm shows a higher one as a signal."""
 _PROFILE = "/etc/profile.d/zz-siflab.sh"
 _FOLDER = "/@siflab-folder"
-_LINE = 120
 # sh, because Singularity's own exit code is 255 for each of its failures, and a missing Python deserves its own words
 _START = 'command -v "$1" > /dev/null || exit 97; exec "$@"'
 
@@ -81,7 +78,7 @@ def render_session(plan: SessionPlan) -> str:
         claim=_one_line(plan.claim),
         bridge=_one_line(bridge),
         profile=profile_script().rstrip("\n"),
-        node=_packed(plan.node_archive),
+        node=packed(plan.node_archive),
         host_pythons=command_line(plan.host_pythons),
         folder=quoted(plan.folder),
         singularity=quoted(plan.singularity.command),
@@ -97,13 +94,6 @@ def render_session(plan: SessionPlan) -> str:
 def _one_line(value: Mapping[str, object]) -> str:
     """JSON in ASCII: one line, so that it cannot hold the here-document's end."""
     return json.dumps(dict(value), ensure_ascii=True)
-
-
-@functools.lru_cache(maxsize=2)
-def _packed(data: bytes) -> str:
-    """For ``base64 -d | gzip -d``. Slurm keeps a job's script in its state, and at some sites in its database."""
-    text = base64.b64encode(gzip.compress(data, 9, mtime=0)).decode("ascii")
-    return "\n".join(text[start : start + _LINE] for start in range(0, len(text), _LINE))
 
 
 def _prologue(text: str) -> str:

@@ -109,6 +109,7 @@ def test_what_is_wrong_is_said_at_its_field_and_nothing_is_lost(person):
 def test_the_hub_in_chinese_on_a_phone(person):
     someone = person("t-student1", language="zh-CN", width=390, height=800)
     someone.log_in()
+    someone.stop()  # what a failed test may have left
     someone.open_spawn_page()
     expect(someone.page.locator(".siflab-card").first).to_contain_text("块 A100")
     width = someone.page.evaluate("document.documentElement.scrollWidth")

@@ -7,20 +7,18 @@ into PATH, or the image's, where the site's script has ``singularity exec image.
 made, is the same inside by Singularity's default; where a site turns that off (``--contain``), its script binds it.
 """
 
-import base64
-import gzip
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from siflab.node.archive import build_archive
+from siflab.script.packing import packed
 from siflab.script.quoting import quoted
 from siflab.text import Text
 from siflab_spawner.batchspawner_compat.refused import SettingRefused
 
 _WRAPPER = "batchspawner-singleuser"
-_LINE = 120
 _TEXT = """\
 # ---- Siflab: the private folder that {{cmd}} runs from. No secret is in this script; see docs/from-batchspawner.md
 siflab_started() {{ sed 's/.*) //' "/proc/$1/stat" 2> /dev/null | cut -d ' ' -f 20; }}
@@ -66,11 +64,10 @@ class JobLines:
     node_archive: bytes = field(default_factory=build_archive, repr=False)
 
     def text(self) -> str:
-        packed = base64.b64encode(gzip.compress(self.node_archive, 9, mtime=0)).decode("ascii")
         return _TEXT.format(
             folder=quoted(self.folder),
             claim=json.dumps(dict(self.claim), ensure_ascii=True),
-            node="\n".join(packed[start : start + _LINE] for start in range(0, len(packed), _LINE)),
+            node=packed(self.node_archive),
             exports="".join(f"export {name}={quoted(value)}\n" for name, value in self.environment.items()),
         )
 
