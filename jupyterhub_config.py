@@ -25,8 +25,8 @@ from pathlib import Path
 from urllib.parse import urlparse
 
 from siflab.config import load_site
-from siflab_spawner import idle
-from siflab_spawner.pages import TEMPLATES
+from siflab_spawner.lifetime import idle
+from siflab_spawner.page.pages import TEMPLATES
 
 
 def is_address(host):

@@ -40,7 +40,7 @@ def jobs() -> tuple[list[str], list[str]]:
 async def ours(slurm_bin: Path, pending: list[str], running: list[str], seconds: float) -> None:
     """One watcher for all."""
     from siflab.slurm.execute import Slurm
-    from siflab_spawner.watcher import Watcher
+    from siflab_spawner.watch.watcher import Watcher
 
     watcher = Watcher(Slurm(str(slurm_bin), os.environ["SLURM_CONF"]), logging.getLogger("bench"))
     for job_id in running:

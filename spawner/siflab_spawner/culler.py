@@ -10,7 +10,7 @@ from jupyterhub_idle_culler import IdleCuller
 
 from siflab.config import Site, load_site
 from siflab.config.session_rules import IdleSite
-from siflab_spawner.idle import limit_of
+from siflab_spawner.lifetime.idle import limit_of
 
 
 class Arbiter:

@@ -15,8 +15,9 @@ from siflab.errors import Invalid, SiflabError, SlurmRefused, SlurmUnreachable
 from siflab.script.session import PROBLEMS
 from siflab.slurm import execute
 from siflab.slurm.execute import Completed
-from siflab_spawner.failure import StartFailed
-from siflab_spawner.watching import all_watchers
+from siflab_spawner.start.failure import StartFailed
+from siflab_spawner.watch.watching import all_watchers
+from siflab_spawner.wrapped.inner import innermost
 
 if TYPE_CHECKING:
     from siflab_spawner.spawner import SingularitySlurmSpawner
@@ -142,7 +143,7 @@ def all_sessions() -> "Iterator[SingularitySlurmSpawner]":
     """Those that are active, of all users that the Hub has in memory: it has all who have a server."""
     from jupyterhub.app import JupyterHub
 
-    from siflab_spawner.spawner import SingularitySlurmSpawner, innermost
+    from siflab_spawner.spawner import SingularitySlurmSpawner
 
     users = getattr(JupyterHub.instance(), "users", None) if JupyterHub.initialized() else None
     for user in list((users or {}).values()):

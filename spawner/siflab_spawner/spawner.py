@@ -11,38 +11,36 @@ from traitlets import Bool, Dict, Enum, Float, Integer, List, Unicode, default
 from siflab.config import Resources, Site, load_site
 from siflab.errors import FieldError, Invalid, SiflabError
 from siflab.slurm.execute import Slurm
-from siflab_spawner import adoption, claim_server, idle, language, links, metrics
-from siflab_spawner.acting import PROGRAM, WAYS, choose_for, current_acting
-from siflab_spawner.admission import admit
+from siflab_spawner import language, metrics
+from siflab_spawner.accounts.acting import PROGRAM, WAYS, choose_for, current_acting
+from siflab_spawner.accounts.groups import group_names
 from siflab_spawner.batchspawner_compat import DropIn
-from siflab_spawner.bell import Bell
-from siflab_spawner.claim import Failure
-from siflab_spawner.failure import StartFailed, for_hub
-from siflab_spawner.form import render_form
-from siflab_spawner.groups import group_names
-from siflab_spawner.limit_check import within_limits
-from siflab_spawner.nodes import server_url
-from siflab_spawner.notices import drop_notice, last_notice
-from siflab_spawner.offer import offer_for
-from siflab_spawner.old_settings import tell_unused
-from siflab_spawner.options import bad_request, read_form, resources_of
-from siflab_spawner.page_view import page_view
-from siflab_spawner.polling import poll_session
-from siflab_spawner.progress import progress_events
-from siflab_spawner.starting import start_session
+from siflab_spawner.batchspawner_compat.old_settings import tell_unused
+from siflab_spawner.claims import claim_server
+from siflab_spawner.claims.claim import Failure
+from siflab_spawner.claims.nodes import server_url
+from siflab_spawner.lifetime import idle
+from siflab_spawner.lifetime.stopping import stop_job
+from siflab_spawner.page import links
+from siflab_spawner.page.form import render_form
+from siflab_spawner.page.limit_check import within_limits
+from siflab_spawner.page.notices import drop_notice, last_notice
+from siflab_spawner.page.offer import offer_for
+from siflab_spawner.page.options import bad_request, read_form, resources_of
+from siflab_spawner.page.page_view import page_view
+from siflab_spawner.page.progress import progress_events
+from siflab_spawner.start import adoption
+from siflab_spawner.start.admission import admit
+from siflab_spawner.start.failure import StartFailed, for_hub
+from siflab_spawner.start.starting import start_session
 from siflab_spawner.state import SessionState
-from siflab_spawner.stopping import stop_job
-from siflab_spawner.watcher import Watcher
-from siflab_spawner.watching import WatcherSettings, cluster_of, ours, watcher_of
+from siflab_spawner.watch.bell import Bell
+from siflab_spawner.watch.polling import poll_session
+from siflab_spawner.watch.watcher import Watcher
+from siflab_spawner.watch.watching import WatcherSettings, cluster_of, ours, watcher_of
+from siflab_spawner.wrapped.inner import innermost
 
 _LONG = 10 * 365 * 86400  # JupyterHub's own limit on a start must never strike: Siflab has its own two (site.yaml)
-
-
-def innermost(spawner: Any) -> Any:
-    """The spawner that does the work, wrapped (wrapspawner) or not."""
-    while getattr(spawner, "child_spawner", None) is not None:
-        spawner = spawner.child_spawner
-    return spawner
 
 
 class SingularitySlurmSpawner(WatcherSettings, batchspawner.SlurmSpawner):
@@ -294,4 +292,4 @@ class SingularitySlurmSpawner(WatcherSettings, batchspawner.SlurmSpawner):
         raise NotImplementedError("Siflab runs no shell commands")
 
     async def submit_batch_script(self) -> str:
-        raise NotImplementedError("see siflab_spawner.starting")
+        raise NotImplementedError("see siflab_spawner.start.starting")

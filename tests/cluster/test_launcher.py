@@ -219,7 +219,7 @@ START_UP = [
 LOOK = f"""
 import sys
 from siflab.errors import Internal
-from siflab_spawner.acting import choose
+from siflab_spawner.accounts.acting import choose
 for line in sys.stdin:
     try:
         choose("launcher", {PROGRAM!r})

@@ -15,10 +15,10 @@ import pytest
 
 from siflab.slurm.commands import scontrol_job, squeue_jobs
 from siflab.slurm.execute import PosixUser, Slurm
-from siflab_spawner.evidence import confirm_end, read_scontrol
-from siflab_spawner.mark import Ours
-from siflab_spawner.outcome import in_words
-from siflab_spawner.queue_answer import NoProof, read_queue
+from siflab_spawner.start.mark import Ours
+from siflab_spawner.watch.evidence import confirm_end, read_scontrol
+from siflab_spawner.watch.outcome import in_words
+from siflab_spawner.watch.queue_answer import NoProof, read_queue
 from tests.cluster.hub import REPOSITORY, USERS, running_hub, site, slurm, wait_for, why_not
 
 pytestmark = [pytest.mark.cluster, pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]

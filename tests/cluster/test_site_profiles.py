@@ -14,7 +14,7 @@ pytest.importorskip("wrapspawner")
 ALICE, BOB = USERS[:2]
 HERE = Path(sys.executable).parent
 CONFIG = f"""
-c.JupyterHub.spawner_class = "siflab_spawner.site_profiles.SiteProfilesSpawner"
+c.JupyterHub.spawner_class = "siflab_spawner.wrapped.site_profiles.SiteProfilesSpawner"
 c.LocalProcessSpawner.cmd = ["{HERE}/jupyterhub-singleuser"]
 c.LocalProcessSpawner.env_keep = ["PATH"]
 c.LocalProcessSpawner.start_timeout = 77

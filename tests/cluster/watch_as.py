@@ -12,9 +12,9 @@ import os
 import sys
 
 from siflab.slurm.execute import PosixUser, Slurm
-from siflab_spawner.mark import Ours
-from siflab_spawner.outcome import in_words
-from siflab_spawner.watcher import Watcher
+from siflab_spawner.start.mark import Ours
+from siflab_spawner.watch.outcome import in_words
+from siflab_spawner.watch.watcher import Watcher
 
 
 async def find(name: str) -> PosixUser:

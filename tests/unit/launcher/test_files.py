@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from siflab_spawner.preparation import LOG_FOLDER
+from siflab_spawner.start.preparation import LOG_FOLDER
 from tests.unit.launcher.conftest import SOURCE
 
 

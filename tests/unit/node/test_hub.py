@@ -106,7 +106,7 @@ def test_control_characters_are_not_in_a_log_tail():
 
 def test_the_hub_of_siflab_takes_what_is_sent(hub):
     """The other side of the protocol, in siflab_spawner: the same fields, types and limits."""
-    claim_body = pytest.importorskip("siflab_spawner.claim_body")
+    claim_body = pytest.importorskip("siflab_spawner.claims.claim_body")
     hub.answer = ANSWER
     talk = client(hub.listen())
     talk.claim(40001, "77", "gpu01")

@@ -7,8 +7,8 @@ import pytest
 from siflab.config import parse_site
 from siflab.slurm.execute import Completed, PosixUser
 from siflab.slurm.records import OWN_QUEUE_FIELDS, QUEUE_FIELDS, SEPARATOR
-from siflab_spawner.pace import Pace
-from siflab_spawner.watcher import Watcher
+from siflab_spawner.watch.pace import Pace
+from siflab_spawner.watch.watcher import Watcher
 
 SITE = {
     "name": "here",
@@ -100,7 +100,7 @@ async def _sees_all(slurm):
 @pytest.fixture(autouse=True)
 def _nothing_is_hidden(monkeypatch):
     """As for a Hub that runs as root, whoever runs these tests."""
-    monkeypatch.setattr("siflab_spawner.watcher.sees_all_jobs", _sees_all)
+    monkeypatch.setattr("siflab_spawner.watch.watcher.sees_all_jobs", _sees_all)
 
 
 async def find(name):

@@ -11,10 +11,10 @@ import pytest
 
 from siflab.errors import Internal
 from siflab.slurm.execute import PosixUser, Slurm
-from siflab_spawner import acting, as_user, launcher, launcher_checks
-from siflab_spawner.acting import Acting, choose
-from siflab_spawner.as_user import find_user, run_task
-from siflab_spawner.launcher import Launcher
+from siflab_spawner.accounts import acting, as_user, launcher, launcher_checks
+from siflab_spawner.accounts.acting import Acting, choose
+from siflab_spawner.accounts.as_user import find_user, run_task
+from siflab_spawner.accounts.launcher import Launcher
 
 ALICE = PosixUser("user1", 5001, 5001, (5001, 700), "/home/user1", "/bin/bash")
 

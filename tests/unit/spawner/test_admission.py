@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from siflab_spawner import admission
-from siflab_spawner.admission import Turns
+from siflab_spawner.start import admission
+from siflab_spawner.start.admission import Turns
 
 
 class Loop:

@@ -7,8 +7,8 @@ import pytest
 
 from siflab.errors import SlurmUnreachable
 from siflab.text import Text
-from siflab_spawner.budget import Bucket, Budget
-from siflab_spawner.cached import Cached
+from siflab_spawner.page.budget import Bucket, Budget
+from siflab_spawner.page.cached import Cached
 
 LOG = logging.getLogger("test")
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from certipy import Certipy
 
-from siflab_spawner.certificates import NAMES, OWN_NAMES, is_good_for, session_certificate
+from siflab_spawner.claims.certificates import NAMES, OWN_NAMES, is_good_for, session_certificate
 
 
 @pytest.fixture

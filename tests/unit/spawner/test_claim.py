@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import pytest
 
 from siflab.slurm.execute import Completed
-from siflab_spawner import claim, nodes
-from siflab_spawner.bell import Bell
-from siflab_spawner.claim_body import ClaimBody, FailedBody, ReadyBody
+from siflab_spawner.claims import claim, nodes
+from siflab_spawner.claims.claim_body import ClaimBody, FailedBody, ReadyBody
 from siflab_spawner.state import SessionState, sha256
-from siflab_spawner.watcher import Watcher
+from siflab_spawner.watch.bell import Bell
+from siflab_spawner.watch.watcher import Watcher
 
 from .conftest import FakeSlurm, row, said
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from siflab_spawner.claim_body import read_body
+from siflab_spawner.claims.claim_body import read_body
 
 CLAIM = {
     "user": "user1", "server": "", "code": "c" * 43, "claimant": "k" * 32, "port": 40000, "job_id": "12", "node": "gpu01",

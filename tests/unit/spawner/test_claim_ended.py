@@ -5,13 +5,14 @@ import logging
 
 import pytest
 
-from siflab_spawner import claim, notices
-from siflab_spawner.claim_body import EndedBody
-from siflab_spawner.polling import poll_session
+from siflab_spawner.claims import claim
+from siflab_spawner.claims.claim_body import EndedBody
+from siflab_spawner.lifetime.stopping import stop_job
+from siflab_spawner.page import notices
 from siflab_spawner.state import SessionState
-from siflab_spawner.stopping import stop_job
-from siflab_spawner.told_end import ended_by_itself
-from siflab_spawner.watcher import Reading
+from siflab_spawner.watch.polling import poll_session
+from siflab_spawner.watch.told_end import ended_by_itself
+from siflab_spawner.watch.watcher import Reading
 
 from .conftest import row, said
 from .test_claim import ME, OTHER, FakeSpawner
@@ -115,6 +116,6 @@ async def test_a_job_that_ends_because_it_was_requeued_is_cancelled_and_called_s
 
 def _outcome():
     from siflab.slurm.states import state_info
-    from siflab_spawner.outcome import Outcome
+    from siflab_spawner.watch.outcome import Outcome
 
     return Outcome("12", state_info("FAILED"), exit_code=46)

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from siflab.errors import Internal
-from siflab_spawner.directory import Directory
+from siflab_spawner.accounts.directory import Directory
 
 pytestmark = pytest.mark.asyncio
 

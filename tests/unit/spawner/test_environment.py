@@ -8,8 +8,8 @@ from jupyterhub.objects import Hub
 from traitlets.config import Config
 
 from siflab.config import parse_site
-from siflab_spawner.environment import session_environment
 from siflab_spawner.spawner import SingularitySlurmSpawner
+from siflab_spawner.start.environment import session_environment
 
 from .conftest import SITE
 

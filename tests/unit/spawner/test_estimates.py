@@ -10,11 +10,11 @@ import pytest
 from siflab.config import Choice, parse_site, resolve
 from siflab.errors import Invalid, SlurmUnreachable
 from siflab.slurm.execute import Completed, PosixUser
-from siflab_spawner import estimates, limit_check
-from siflab_spawner.budget import Budget
-from siflab_spawner.estimates import estimate_for, when
-from siflab_spawner.nearby import nearby
-from siflab_spawner.test_only import OverBudget, TestOnly
+from siflab_spawner.page import estimates, limit_check
+from siflab_spawner.page.budget import Budget
+from siflab_spawner.page.estimates import estimate_for, when
+from siflab_spawner.page.nearby import nearby
+from siflab_spawner.page.test_only import OverBudget, TestOnly
 from tests.unit.slurm import samples
 from tests.unit.slurm.test_rights import RESEARCHER, STUDENT, rights
 from tests.unit.spawner.conftest import SITE

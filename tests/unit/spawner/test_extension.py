@@ -14,10 +14,10 @@ from siflab.slurm.limits import PartitionLimit, QosLimit, Reservation, RunningJo
 from siflab.slurm.records import SEPARATOR
 from siflab.slurm.states import state_info
 from siflab.slurm.time import parse_time
-from siflab_spawner import extension
-from siflab_spawner.extension_caps import caps_of
-from siflab_spawner.extension_handlers import read_request
-from siflab_spawner.mark import mark
+from siflab_spawner.lifetime import extension
+from siflab_spawner.lifetime.extension_caps import caps_of
+from siflab_spawner.lifetime.extension_handlers import read_request
+from siflab_spawner.start.mark import mark
 from siflab_spawner.state import SessionState
 from tests.unit.spawner.conftest import SITE, FakeSlurm, said
 

@@ -6,8 +6,8 @@ import pytest
 
 from siflab.errors import FieldError
 from siflab.text import Text
-from siflab_spawner.form import render_form
-from siflab_spawner.options import read_form, resources_of
+from siflab_spawner.page.form import render_form
+from siflab_spawner.page.options import read_form, resources_of
 
 
 class Fields(html.parser.HTMLParser):

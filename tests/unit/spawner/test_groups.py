@@ -8,7 +8,7 @@ import pytest
 from siflab.errors import Internal
 from siflab.slurm.execute import PosixUser
 from siflab.text import Text
-from siflab_spawner import groups
+from siflab_spawner.accounts import groups
 
 pytestmark = pytest.mark.asyncio
 

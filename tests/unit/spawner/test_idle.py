@@ -9,9 +9,10 @@ import pytest
 from jupyterhub.proxy import ConfigurableHTTPProxy
 
 from siflab.config import SiteError, parse_site
-from siflab_spawner import idle, metrics
+from siflab_spawner import metrics
 from siflab_spawner.culler import Arbiter
-from siflab_spawner.notices import drop_notice, last_notice
+from siflab_spawner.lifetime import idle
+from siflab_spawner.page.notices import drop_notice, last_notice
 from siflab_spawner.state import SessionState
 from tests.unit.spawner.conftest import SITE
 

@@ -9,9 +9,9 @@ import pytest
 
 from siflab.slurm.clusters import in_cluster
 from siflab.slurm.commands import sacct_outcome, scancel, scontrol_job, squeue_comment, squeue_jobs
-from siflab_spawner.launcher_request import NoSuchCommand, request_of
-from siflab_spawner.options import resources_of
-from siflab_spawner.submission import sbatch_argv
+from siflab_spawner.accounts.launcher_request import NoSuchCommand, request_of
+from siflab_spawner.page.options import resources_of
+from siflab_spawner.start.submission import sbatch_argv
 
 PROGRAM = Path(__file__).parents[3] / "launcher" / "siflab-launcher"
 

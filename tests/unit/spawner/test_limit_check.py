@@ -8,8 +8,8 @@ import pytest
 
 from siflab.config import Choice, parse_site, resolve
 from siflab.errors import Invalid
-from siflab_spawner import limit_check
-from siflab_spawner.limit_check import clip_time, proven, within_limits
+from siflab_spawner.page import limit_check
+from siflab_spawner.page.limit_check import clip_time, proven, within_limits
 from tests.unit.slurm import samples
 from tests.unit.slurm.test_rights import NOW, RESEARCHER, STUDENT, rights
 from tests.unit.spawner.conftest import SITE

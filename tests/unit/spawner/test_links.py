@@ -6,7 +6,7 @@ import pytest
 from jupyterhub.handlers.pages import SpawnHandler
 from tornado import web
 
-from siflab_spawner.links import from_query, link_options, take
+from siflab_spawner.page.links import from_query, link_options, take
 
 LINKS = [
     ({"profile": ["one"], "gpus": ["2"]}, {"profile": "one", "gpus": "2"}),

@@ -12,9 +12,9 @@ from siflab.slurm.execute import Completed, Slurm
 from siflab.slurm.states import state_info
 from siflab.text import Text
 from siflab_spawner import metrics
-from siflab_spawner.failure import StartFailed
+from siflab_spawner.start.failure import StartFailed
 from siflab_spawner.state import SessionState
-from siflab_spawner.watcher import Reading
+from siflab_spawner.watch.watcher import Reading
 
 WORDS = Text("words", "文字")
 

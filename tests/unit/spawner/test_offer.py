@@ -10,11 +10,11 @@ from siflab.config import parse_site
 from siflab.errors import Internal
 from siflab.slurm.execute import Completed, PosixUser
 from siflab.text import Text
-from siflab_spawner import offer as offer_module
-from siflab_spawner import slurm_facts
-from siflab_spawner.offer import offer_for
-from siflab_spawner.offer_fields import ProfileOffer
-from siflab_spawner.slurm_facts import SlurmFacts
+from siflab_spawner.page import offer as offer_module
+from siflab_spawner.page import slurm_facts
+from siflab_spawner.page.offer import offer_for
+from siflab_spawner.page.offer_fields import ProfileOffer
+from siflab_spawner.page.slurm_facts import SlurmFacts
 from tests.unit.slurm import samples
 from tests.unit.slurm.test_rights import RESEARCHER, STUDENT, rights
 from tests.unit.spawner.conftest import SITE, FakeSlurm

@@ -3,7 +3,7 @@
 import pytest
 
 from siflab.errors import Invalid
-from siflab_spawner.options import bad_request, check_options, read_form, resources_of
+from siflab_spawner.page.options import bad_request, check_options, read_form, resources_of
 
 FORMS = [
     ({"profile": ["one"], "one.gpus": ["2"], "cpu.time": ["9:00:00"]}, {"profile": "one", "gpus": "2"}),

@@ -5,10 +5,10 @@ import pytest
 from siflab.slurm.execute import Completed, PosixUser
 from siflab.slurm.records import OUTCOME_FIELDS, SEPARATOR
 from siflab.slurm.states import BASE_STATES, state_info
-from siflab_spawner import evidence
-from siflab_spawner.evidence import NOT_OURS, Hidden, confirm_end, outcome_of_sacct, read_scontrol
-from siflab_spawner.mark import ANY, Ours
-from siflab_spawner.outcome import Outcome, in_words
+from siflab_spawner.start.mark import ANY, Ours
+from siflab_spawner.watch import evidence
+from siflab_spawner.watch.evidence import NOT_OURS, Hidden, confirm_end, outcome_of_sacct, read_scontrol
+from siflab_spawner.watch.outcome import Outcome, in_words
 
 from .conftest import FakeSlurm, row, said
 

@@ -12,15 +12,15 @@ from tornado import web
 from siflab.slurm.records import parse_squeue
 from siflab.text import Text
 from siflab_spawner import language
-from siflab_spawner.bell import Bell
-from siflab_spawner.failure import StartFailed, for_hub
-from siflab_spawner.notices import drop_notice, leave_notice
-from siflab_spawner.page_view import page_view
-from siflab_spawner.page_words import WORDS
-from siflab_spawner.pages import TEMPLATES
-from siflab_spawner.progress import progress_events
+from siflab_spawner.page.notices import drop_notice, leave_notice
+from siflab_spawner.page.page_view import page_view
+from siflab_spawner.page.page_words import WORDS
+from siflab_spawner.page.pages import TEMPLATES
+from siflab_spawner.page.progress import progress_events
+from siflab_spawner.start.failure import StartFailed, for_hub
 from siflab_spawner.state import SessionState
-from siflab_spawner.watcher import Reading
+from siflab_spawner.watch.bell import Bell
+from siflab_spawner.watch.watcher import Reading
 
 from .conftest import row
 
@@ -124,7 +124,7 @@ def test_the_session_of_another_spawner_has_jupyterhubs_own_page(name, words):
 
 
 def test_without_our_page_the_messages_say_it_and_a_sign_of_life_says_nothing(session, monkeypatch):
-    monkeypatch.setattr("siflab_spawner.progress.SIGN_OF_LIFE", 0.0)
+    monkeypatch.setattr("siflab_spawner.page.progress.SIGN_OF_LIFE", 0.0)
 
     async def first_three():
         events = progress_events(session)

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from siflab_spawner import polling
-from siflab_spawner.polling import poll_session
 from siflab_spawner.state import SessionState
+from siflab_spawner.watch import polling
+from siflab_spawner.watch.polling import poll_session
 
 from .conftest import FakeSlurm, row, said, watched
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from siflab_spawner.port_handler import PortRefused, read_port, set_port, starting_server
+from siflab_spawner.claims.port_handler import PortRefused, read_port, set_port, starting_server
 from siflab_spawner.spawner import SingularitySlurmSpawner
 
 HOSTILE = [

@@ -1,6 +1,6 @@
 """What is kept of refused claims: bounded, and few lines however many come."""
 
-from siflab_spawner.refusals import ADDRESSES, LAST, LAST_OF_SESSION, LINES, PERIOD, SESSIONS, Refusals
+from siflab_spawner.claims.refusals import ADDRESSES, LAST, LAST_OF_SESSION, LINES, PERIOD, SESSIONS, Refusals
 
 from .conftest import Clock
 

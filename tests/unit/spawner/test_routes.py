@@ -6,9 +6,9 @@ import pytest
 from jupyterhub.apihandlers import default_handlers
 
 import siflab_spawner
-from siflab_spawner.claim_handlers import ClaimHandler, register
-from siflab_spawner.old_settings import unused_settings
-from siflab_spawner.port_handler import PortHandler
+from siflab_spawner.batchspawner_compat.old_settings import unused_settings
+from siflab_spawner.claims.claim_handlers import ClaimHandler, register
+from siflab_spawner.claims.port_handler import PortHandler
 
 
 def test_routes_are_registered_once():

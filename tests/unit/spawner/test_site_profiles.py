@@ -9,8 +9,8 @@ from traitlets.config import Config
 
 from siflab.config import SiteError, parse_site
 from siflab_spawner import SingularitySlurmSpawner
-from siflab_spawner.other_spawners import check, render_others, usable_others
-from siflab_spawner.site_profiles import SiteProfilesSpawner
+from siflab_spawner.wrapped.other_spawners import check, render_others, usable_others
+from siflab_spawner.wrapped.site_profiles import SiteProfilesSpawner
 
 from .conftest import SITE
 

@@ -6,10 +6,10 @@ import pytest
 
 from siflab.errors import Invalid, SlurmRefused, SlurmUnreachable
 from siflab.slurm.execute import Completed, PosixUser
-from siflab_spawner import submission
-from siflab_spawner.mark import mark, session_prefix
-from siflab_spawner.options import resources_of
-from siflab_spawner.submission import cancel_strays, find_job, sbatch_argv, submit
+from siflab_spawner.page.options import resources_of
+from siflab_spawner.start import submission
+from siflab_spawner.start.mark import mark, session_prefix
+from siflab_spawner.start.submission import cancel_strays, find_job, sbatch_argv, submit
 
 from .conftest import FakeSlurm, row, said
 
@@ -67,7 +67,7 @@ QUEUES = [
 @pytest.mark.parametrize("uid", [0, 994])
 @pytest.mark.parametrize(("queue", "found"), QUEUES)
 async def test_a_job_is_found_by_mark_and_owner(queue, found, uid, monkeypatch):
-    monkeypatch.setattr("siflab_spawner.submission.os.geteuid", lambda: uid)
+    monkeypatch.setattr("siflab_spawner.start.submission.os.geteuid", lambda: uid)
     slurm = FakeSlurm(squeue=said(queue))
     assert await find_job(slurm, ALICE, PREFIX, "ab12") == found
     assert slurm.calls[0][0][-2:] == ["--user", "user1"]

@@ -8,10 +8,10 @@ import pytest
 
 from siflab.errors import Internal, Invalid
 from siflab.slurm.execute import PosixUser, Slurm
-from siflab_spawner import as_user
-from siflab_spawner.as_user import find_user, run_task
-from siflab_spawner.options import resources_of
-from siflab_spawner.preparation import prepare
+from siflab_spawner.accounts import as_user
+from siflab_spawner.accounts.as_user import find_user, run_task
+from siflab_spawner.page.options import resources_of
+from siflab_spawner.start.preparation import prepare
 
 pytestmark = pytest.mark.asyncio
 SLURM = Slurm()

@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 
 from siflab.slurm.execute import Completed
-from siflab_spawner.mark import Ours
-from siflab_spawner.pace import Pace
-from siflab_spawner.watcher import Watcher
+from siflab_spawner.start.mark import Ours
+from siflab_spawner.watch.pace import Pace
+from siflab_spawner.watch.watcher import Watcher
 
 from .conftest import LOG, STEADY, Clock, FakeSlurm, find, rest, row, said, watched
 

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from siflab.slurm import records
-from siflab_spawner.pace import Pace, Stopwatch
+from siflab_spawner.watch.pace import Pace, Stopwatch
 
 from .conftest import Clock, FakeSlurm, row, said, watched
 

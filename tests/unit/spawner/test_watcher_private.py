@@ -9,11 +9,12 @@ import pytest
 from siflab.errors import Internal
 from siflab.slurm.execute import Completed, PosixUser
 from siflab.text import Text
-from siflab_spawner import SingularitySlurmSpawner, privacy_at_start
-from siflab_spawner.mark import Ours
-from siflab_spawner.pace import Pace, Turns
-from siflab_spawner.privacy import sees_all_jobs
-from siflab_spawner.watcher import Watcher
+from siflab_spawner import SingularitySlurmSpawner
+from siflab_spawner.start.mark import Ours
+from siflab_spawner.watch import privacy_at_start
+from siflab_spawner.watch.pace import Pace, Turns
+from siflab_spawner.watch.privacy import sees_all_jobs
+from siflab_spawner.watch.watcher import Watcher
 
 from .conftest import LOG, SITE, USERS, Clock, FakeSlurm, find, rest, row, said
 
@@ -166,9 +167,9 @@ async def test_a_hidden_job_is_noticed_while_the_hub_runs(caplog):
 
 
 async def test_it_is_said_when_the_watcher_begins(caplog, monkeypatch):
-    monkeypatch.setattr("siflab_spawner.watcher.sees_all_jobs", sees_all_jobs)
-    monkeypatch.setattr("siflab_spawner.privacy.os.geteuid", lambda: 990)
-    monkeypatch.setattr("siflab_spawner.privacy._name_of", lambda uid: "hub")
+    monkeypatch.setattr("siflab_spawner.watch.watcher.sees_all_jobs", sees_all_jobs)
+    monkeypatch.setattr("siflab_spawner.watch.privacy.os.geteuid", lambda: 990)
+    monkeypatch.setattr("siflab_spawner.watch.privacy._name_of", lambda uid: "hub")
     slurm = FakeSlurm(scontrol=[AWAY, config()], sacctmgr=said("None\n"), squeue=Completed(("squeue",), 124, "", ""))
     clock = Clock()
     watcher = Watcher(slurm, LOG, Pace(), clock, find)
@@ -197,8 +198,8 @@ class App:
 async def test_it_is_said_when_the_hub_starts(caplog, monkeypatch, tmp_path, uid, told):
     file = tmp_path / "site.yaml"
     file.write_text(json.dumps(SITE))
-    monkeypatch.setattr("siflab_spawner.privacy.os.geteuid", lambda: uid)
-    monkeypatch.setattr("siflab_spawner.privacy._name_of", lambda uid: "hub")
+    monkeypatch.setattr("siflab_spawner.watch.privacy.os.geteuid", lambda: uid)
+    monkeypatch.setattr("siflab_spawner.watch.privacy._name_of", lambda uid: "hub")
     slurm = FakeSlurm(scontrol=config(), sacctmgr=said("None\n"))
     monkeypatch.setattr(privacy_at_start, "Slurm", lambda *args, **kwargs: slurm)
     privacy_at_start._at_start(App(file))

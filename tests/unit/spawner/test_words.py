@@ -9,10 +9,10 @@ from siflab.errors import SlurmUnreachable
 from siflab.slurm.records import parse_squeue
 from siflab.text import Text
 from siflab_spawner import language
-from siflab_spawner.failure import StartFailed, for_hub, last_lines
-from siflab_spawner.progress import describe, waiting
+from siflab_spawner.page.progress import describe, waiting
+from siflab_spawner.start.failure import StartFailed, for_hub, last_lines
 from siflab_spawner.state import SessionState
-from siflab_spawner.watcher import Reading
+from siflab_spawner.watch.watcher import Reading
 
 from .conftest import row
 

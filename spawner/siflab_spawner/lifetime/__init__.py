@@ -1,0 +1,1 @@
+"""How long a session lives: more time, idle ones, and its end."""

@@ -1,0 +1,1 @@
+"""The spawn page and the Hub's pages around a session: choices, limits, estimates, words."""

@@ -1,0 +1,1 @@
+"""A start: one job, submitted once, until its server listens."""

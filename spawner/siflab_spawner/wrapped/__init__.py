@@ -1,0 +1,1 @@
+"""For sites that mix spawners: one page for several spawner classes."""
