@@ -31,7 +31,13 @@ def session(options: argparse.Namespace) -> int:
 
 def _lines(seen: dict[str, Any]) -> list[str]:
     if not seen["in_slurm"]:
-        return [pick("this is not inside of a session", "此处不在会话中")]
+        return [
+            pick(
+                "this is not inside of a session; run it in a terminal of JupyterLab (File > New > Terminal) of the "
+                "session that you mean",
+                "此处不在会话中；请在相应会话的 JupyterLab 终端中运行（文件 > 新建 > 终端）",
+            )
+        ]
     lines = [
         pick(
             f"job {seen['job_id']} on {seen['node']}, profile {seen['profile']}",

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-MISSING = ("no cluster", "no image", "no configurable-http-proxy", "the Hub of these tests")
+MISSING = ("no cluster", "no image", "no configurable-http-proxy", "the Hub of these tests", "no sudo")
 
 
 def pytest_runtest_makereport(item: pytest.Item, call: "pytest.CallInfo[None]") -> None:

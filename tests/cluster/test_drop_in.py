@@ -1,7 +1,5 @@
-"""A site's old jupyterhub_config.py for batchspawner.SlurmSpawner, with only the class name changed (and `site_file`
-set to "none", since the machine of these tests may have a site.yaml)."""
+"""The settings of a site's old jupyterhub_config.py for batchspawner.SlurmSpawner, each in a job of the real cluster."""
 
-import hashlib
 import json
 import os
 import pwd
@@ -11,17 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.hub import IMAGE, PROXY, PYTHON, USERS, Hub, site, slurm, wait_for, why_not
+from tests.cluster.hub import IMAGE, PYTHON, USERS, slurm, wait_for, why_not
+from tests.cluster.kept import kept_jobs
 from tests.cluster.kernel import run_code
+from tests.cluster.old_hub import OldHub, running
 
 pytestmark = [pytest.mark.cluster, pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
 ALICE, BOB = USERS[:2]
-NODE = os.environ.get("SIFLAB_TEST_NODES", "cpu01").split()[-1]  # of the partition cpu
+NODES = os.environ.get("SIFLAB_TEST_NODES", "gpu01 gpu02 gpu03 cpu01").split()
+NODE = NODES[-1]  # of the partition cpu
 HERE = Path(sys.executable).parent  # has jupyterhub-singleuser, as a site's own environment on its nodes
-CLASS = """
-c.JupyterHub.spawner_class = "siflab_spawner.SingularitySlurmSpawner"
-c.SingularitySlurmSpawner.site_file = "none"
-"""
 FORMAT = f"""
 c.BatchSpawnerBase.exec_prefix = "sudo -E -u {{username}}"
 c.SlurmSpawner.batch_submit_cmd = "sbatch --parsable --nice=7 --qos={{qos}}"
@@ -86,43 +83,32 @@ c.Spawner.start_timeout = 120
 """
 
 
-class OldHub(Hub):
-    """A Hub whose configuration is a site's old one."""
+CLUSTERED = f"""
+import os
+os.environ["KEPT_BY_NAME"] = "of the Hub"
+c.SlurmSpawner.batch_submit_cmd = "sbatch -M {{cluster}} --parsable"
+c.SlurmSpawner.batch_cancel_cmd = "scancel -M {{cluster}} {{job_id}}"
+c.SlurmSpawner.batchspawner_singleuser_cmd = "{HERE}/batchspawner-singleuser"
+c.SlurmSpawner.req_cluster = "@CLUSTER@"
+c.SlurmSpawner.req_queue = "gpu-v100"
+c.SlurmSpawner.req_gres = "gpu:v100:1"
+c.SlurmSpawner.req_reservation = "old-site"
+c.SlurmSpawner.req_qos = "@QOS@"
+c.Spawner.env_keep = ["PATH", "KEPT_BY_NAME"]
+c.Spawner.start_timeout = 60
 
-    def __init__(self, folder, config):
-        super().__init__(folder, site())
-        url = f"http://{self.address}:{self.hub_port}/hub/api"
-        self.site = {"name": "hub-" + hashlib.sha256(url.encode()).hexdigest()[:10]}
-        (folder / "data").mkdir()
-        (folder / "jupyterhub_config.py").write_text(f"""
-c = get_config()
-c.JupyterHub.bind_url = "{self.url}"
-c.JupyterHub.hub_bind_url = "http://{self.address}:{self.hub_port}"
-c.JupyterHub.db_url = "sqlite:///{folder}/data/jupyterhub.sqlite"
-c.JupyterHub.cookie_secret_file = "{folder}/data/cookie_secret"
-c.ConfigurableHTTPProxy.command = ["{PROXY}"]
-c.ConfigurableHTTPProxy.api_url = "http://127.0.0.1:{self.api_port}"
-c.ConfigurableHTTPProxy.pid_file = "{folder}/data/proxy.pid"
-c.JupyterHub.authenticator_class = "dummy"
-c.Authenticator.allow_all = True
-c.JupyterHub.cleanup_servers = False
-c.JupyterHub.services = [{{"name": "test", "api_token": "{self.token}"}}]
-c.JupyterHub.load_roles = [{{"name": "test", "services": ["test"],
-    "scopes": ["admin:users", "admin:servers", "access:servers", "tokens", "groups", "list:users"]}}]
-c.JupyterHub.log_level = 10
-c.JupyterHub.tornado_settings = {{"slow_spawn_timeout": 1}}
-{CLASS}
-{config}
-""")
+def hook(spawner):
+    spawner.req_nprocs = "3" if spawner.user.name == "{ALICE}" else "1"
 
-
-def running(folder, config):
-    hub = OldHub(folder, config)
-    hub.start()
-    try:
-        yield hub
-    finally:
-        hub.stop()
+c.Spawner.pre_spawn_hook = hook
+c.SlurmSpawner.batch_script = '''#!/bin/bash
+#SBATCH --partition={{queue}} --gres={{gres}} --reservation={{reservation}} --qos={{qos}}
+#SBATCH --cpus-per-task={{nprocs}} --mem=1G --time=10
+#SBATCH --output={{homedir}}/old-%j.log --chdir={{homedir}}
+#SBATCH --export={{keepvars}}
+{{cmd}}
+'''
+"""
 
 
 def account():
@@ -175,6 +161,33 @@ def test_every_setting_of_an_old_configuration_reaches_the_job(formatted):
     assert hub.jobs(ALICE) == []
     assert (home / f"old-{job['id']}.log").read_text().count("the server listens") == 1
     (home / f"old-{job['id']}.log").unlink()
+
+
+@pytest.fixture
+def reservation():
+    argv = [f"users={ALICE}", f"nodes={NODES[-2]}", "starttime=now", "duration=30", "flags=ignore_jobs"]
+    slurm("scontrol", "create", "reservation", "reservationname=old-site", *argv)
+    yield "old-site"
+    slurm("scontrol", "delete", "reservationname=old-site")
+
+
+def test_a_cluster_a_reservation_a_gres_and_a_hook_of_an_old_configuration(tmp_path, reservation):
+    cluster = slurm("scontrol", "show", "config").partition("\nClusterName")[2].split()[1]
+    (qos, *_) = slurm("sacctmgr", "-nP", "show", "assoc", f"user={ALICE}", "format=qos").split()[0].split(",")
+    for hub in running(tmp_path, CLUSTERED.replace("@CLUSTER@", cluster).replace("@QOS@", qos)):
+        hub.spawn(ALICE)
+        hub.wait_ready(ALICE)
+        (job,) = hub.jobs(ALICE)
+        shown = slurm("scontrol", "--oneliner", "show", "job", job["id"])
+        for words in ("Partition=gpu-v100 ", f"Reservation={reservation} ", f"QOS={qos} ", "NumCPUs=3 ", "gpu:v100:1"):
+            assert words in shown, words
+        assert kept_jobs(hub) == [(job["id"], cluster)]
+        env = json.loads(run_code(hub, ALICE, "import os, json; print(json.dumps(dict(os.environ)))"))
+        assert env["KEPT_BY_NAME"] == "of the Hub" and env["SLURM_JOB_ID"] == job["id"]
+        hub.stop_server(ALICE)
+        hub.wait_stopped(ALICE)
+        assert hub.jobs(ALICE) == []
+        Path(f"{pwd.getpwnam(ALICE).pw_dir}/old-{job['id']}.log").unlink()
 
 
 HOSTILE = [

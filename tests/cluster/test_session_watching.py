@@ -6,7 +6,6 @@ import os
 import pwd
 import re
 import shutil
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +19,7 @@ from siflab_spawner.watch.evidence import confirm_end, read_scontrol
 from siflab_spawner.watch.outcome import in_words
 from siflab_spawner.watch.queue_answer import NoProof, read_queue
 from tests.cluster.hub import REPOSITORY, USERS, running_hub, site, slurm, wait_for, why_not
+from tests.cluster.kept import kept_jobs
 
 pytestmark = [pytest.mark.cluster, pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
 USER1, USER2, HUB_ACCOUNT = USERS[0], USERS[1], USERS[2]
@@ -114,9 +114,7 @@ def test_a_session_knows_its_cluster_and_a_requeued_one_ends_with_a_message(hub)
     hub.spawn(USER1, profile="cpu")
     hub.wait_ready(USER1)
     (job,) = hub.jobs(USER1)
-    with sqlite3.connect(f"file:{hub.folder / 'data' / 'jupyterhub.sqlite'}?mode=ro", uri=True) as database:
-        kept = [json.loads(row[0]) for row in database.execute("select state from spawners where state is not null")]
-    assert [(one["job_id"], one["cluster"]) for one in kept if "job_id" in one] == [(job["id"], config("ClusterName"))]
+    assert kept_jobs(hub) == [(job["id"], config("ClusterName"))]
     hub.kill()
     hub.start()
     hub.wait_ready(USER1)
