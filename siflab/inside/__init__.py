@@ -39,7 +39,7 @@ None while the file is not there; ``recover(run_folder, number)`` replays the jo
 without a result (call it only when Slurm says that the job ended) into its output.ipynb and says where it was."""
 
 from .archive import build_archive
-from .attempt import AttemptFolder, attempt_numbers
+from .attempt import AttemptFolder, attempt_numbers, point_numbers
 from .progress import Progress, read_progress
 from .recovery import Recovery, recover
 from .result import EXIT_CODES, Failure, Result, read_result
@@ -53,6 +53,7 @@ __all__ = [
     "Result",
     "attempt_numbers",
     "build_archive",
+    "point_numbers",
     "read_progress",
     "read_result",
     "recover",

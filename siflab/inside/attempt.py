@@ -11,17 +11,25 @@ from typing import Any
 
 @dataclass(frozen=True)
 class AttemptFolder:
-    """``RUNFOLDER/attempts/K``: all that one start of the run by Slurm leaves (a requeue makes another)."""
+    """``RUNFOLDER/attempts/K``, or for a point of a sweep ``RUNFOLDER/points/N/attempts/K``: all that one start by
+    Slurm leaves (a requeue makes another)."""
 
     run: Path
     number: int
+    point: int | None = None
+    """Number of the point of a sweep, from 0 (the array task's id); None for a run that is no sweep."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "run", Path(self.run))
 
     @property
+    def place(self) -> Path:
+        """What all attempts share: the run folder, or the point's."""
+        return self.run if self.point is None else self.run / "points" / str(self.point)
+
+    @property
     def folder(self) -> Path:
-        return self.run / "attempts" / str(self.number)
+        return self.place / "attempts" / str(self.number)
 
     @property
     def output(self) -> Path:
@@ -80,17 +88,36 @@ class AttemptFolder:
 
     @property
     def checkpoints(self) -> Path:
-        """The same folder over all attempts."""
-        return self.run / "checkpoints"
+        """The same folder over all attempts, and so are the next two; each may be a link to the site's scratch."""
+        return self.place / "checkpoints"
+
+    @property
+    def outputs(self) -> Path:
+        """$OUTPUT_DIR: what the notebook writes."""
+        return self.place / "outputs"
+
+    @property
+    def tensorboard(self) -> Path:
+        """$LOG_DIR."""
+        return self.place / "tensorboard"
 
     def make(self) -> None:
         self.run_log.parent.mkdir(parents=True, exist_ok=True)
 
 
-def attempt_numbers(run: Path | str) -> list[int]:
-    """The attempts that have a folder, in order; empty before the job has begun."""
+def attempt_numbers(place: Path | str) -> list[int]:
+    """The attempts that have a folder, in order, of a run or of a point's folder; empty before the job has begun."""
+    return _numbers(Path(place) / "attempts")
+
+
+def point_numbers(run: Path | str) -> list[int]:
+    """The points of a sweep that have a folder, in order."""
+    return _numbers(Path(run) / "points")
+
+
+def _numbers(folder: Path) -> list[int]:
     try:
-        names = [path.name for path in (Path(run) / "attempts").iterdir()]
+        names = [path.name for path in folder.iterdir()]
     except FileNotFoundError:
         return []
     return sorted(int(name) for name in names if name.isascii() and name.isdigit())
