@@ -17,8 +17,9 @@ _LOOK = 2.0  # seconds: a list of 200 servers takes the Hub 30 ms and more, whic
 
 
 def names(count: int) -> list[tuple[str, str]]:
-    """(user, server) of so many sessions."""
-    return [(lab.USERS[number % len(lab.USERS)], f"s{number:03}") for number in range(count)]
+    """(user, server) of so many sessions: each user's default server, until there are no more users."""
+    turns = [divmod(number, len(lab.USERS)) for number in range(count)]
+    return [(lab.USERS[user], f"s{turn}" if turn else "") for turn, user in turns]
 
 
 class Probe:
@@ -48,10 +49,10 @@ class Probe:
         return statistics.quantiles(self.times, n=20)[-1]
 
 
-def states(hub: Any) -> dict[str, dict[str, Any]]:
-    """All servers by ``user/name``."""
+def states(hub: Any) -> dict[tuple[str, str], dict[str, Any]]:
+    """All servers by (user, name)."""
     users = hub.api("GET", "users?include_stopped_servers").json()
-    return {f"{user['name']}/{name}": server for user in users for name, server in user["servers"].items()}
+    return {(user["name"], name): server for user in users for name, server in user["servers"].items()}
 
 
 def start_all(hub: Any, count: int, **options: object) -> dict[str, float]:
@@ -65,7 +66,7 @@ def start_all(hub: Any, count: int, **options: object) -> dict[str, float]:
         refused = [answer.status_code for answer in answers if not answer.ok]
         while True:
             found = states(hub)
-            settled = [found.get(f"{user}/{name}", {}) for user, name in wanted]
+            settled = [found.get(one, {}) for one in wanted]
             if all(server.get("ready") or (server and not server.get("pending")) for server in settled):
                 break
             time.sleep(_LOOK)

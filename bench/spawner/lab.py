@@ -12,12 +12,12 @@ from typing import Any
 
 from cluster.instance import venv
 from cluster.instance.names import CHECKOUT, STATE, TEST
-from cluster.lab import processes, whole
+from cluster.lab import people, processes, whole
 from cluster.lab.settings import Member, Node, Settings
 
 ROOT = STATE / "bench"
 COMMANDS = ("sbatch", "squeue", "scancel", "sacct", "scontrol", "sinfo", "sacctmgr")
-USERS = tuple(f"b-user{number}" for number in range(1, 5))
+USERS = tuple(f"b-user{number}" for number in range(1, 201))  # a course has as many people as sessions
 PYTHON = "/opt/jupyter/bin/python3"
 IMAGE = TEST.image("stock")
 LIGHT = f"{ROOT}/light_server.py"
@@ -65,13 +65,14 @@ def cluster() -> Iterator[Settings]:
         SIFLAB_TEST_BINDS=f"/home:/workspace {ROOT}:{ROOT}:ro",
         SIFLAB_TEST_CHP=str(TEST.root / "configurable-http-proxy"),
     )
-    for user in USERS:
-        subprocess.run(["scancel", "--quiet", f"--user={user}"], check=False)  # of a run that was cut off
+    subprocess.run(["scancel", "--quiet", "--partition=cpu"], check=False)  # of a run that was cut off
     try:
         yield wanted
     finally:
         with whole.alone(wanted.root):
             whole.down(wanted)
+        for user in USERS:
+            people.remove_user(user)
 
 
 def kept(wanted: Settings) -> Settings:

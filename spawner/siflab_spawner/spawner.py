@@ -30,7 +30,7 @@ from siflab_spawner.page.options import bad_request, read_form, resources_of
 from siflab_spawner.page.page_view import page_view
 from siflab_spawner.page.progress import progress_events
 from siflab_spawner.start import adoption
-from siflab_spawner.start.admission import admit
+from siflab_spawner.start.admission import admit, turn
 from siflab_spawner.start.failure import StartFailed, for_hub
 from siflab_spawner.start.starting import start_session
 from siflab_spawner.state import SessionState
@@ -262,6 +262,7 @@ class SingularitySlurmSpawner(WatcherSettings, batchspawner.SlurmSpawner):
         metrics.started(self)
         idle.began(self)
         drop_notice(self.user.name, self.name)
+        await turn(self, "ready for the Hub")
         return url
 
     async def create_certs(self) -> dict[str, str]:

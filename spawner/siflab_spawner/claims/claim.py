@@ -15,6 +15,7 @@ from siflab.text import Text
 from siflab_spawner.claims.certificates import hub_with_ssl
 from siflab_spawner.claims.claim_body import ClaimBody, EndedBody, FailedBody, ReadyBody
 from siflab_spawner.claims.nodes import node_address
+from siflab_spawner.start.admission import turn
 from siflab_spawner.start.environment import claim_answer
 from siflab_spawner.state import sha256
 from siflab_spawner.watch.exit_codes import server_ended
@@ -76,6 +77,7 @@ async def claim(spawner: "SingularitySlurmSpawner", body: ClaimBody) -> dict[str
         host = await node_address(spawner.slurm, spawner.site, record.batch_host)
     except SlurmUnreachable as error:
         raise NotYet(str(error), WAIT) from error
+    await turn(spawner, "claim")
     _check_code(spawner, body.code)  # again: time has passed
     _check_claimant(spawner, body.claimant)
     session = spawner.session
@@ -99,6 +101,7 @@ async def ready(spawner: "SingularitySlurmSpawner", body: ReadyBody) -> None:
             raise Refused("the server is ready on another port", BAD)
         return
     await _check_running(spawner)
+    await turn(spawner, "ready")
     _check_code(spawner, body.code)
     session.port, session.ready_at = body.port, time.time()
     spawner.persist()

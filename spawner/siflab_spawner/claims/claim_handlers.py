@@ -9,6 +9,7 @@ import asyncio
 import json
 from typing import Any
 
+from jupyterhub import orm
 from jupyterhub.apihandlers import APIHandler
 from jupyterhub.scopes import needs_scope
 
@@ -65,7 +66,7 @@ class _JobHandler(APIHandler):
 
     def _spawner(self, user_name: str, server_name: str, code: str) -> SingularitySlurmSpawner:
         """The spawner of a session that exists. Raises Refused, or NotYet while a restarted Hub takes it up."""
-        user = self.find_user(user_name)
+        user = self._user(user_name)
         if user is None:
             raise claim.Refused("no such user", claim.BAD)
         if adoption.waits_for(user_name, server_name, code):
@@ -78,6 +79,11 @@ class _JobHandler(APIHandler):
         elif adoption.revive(user, server_name, code):
             raise claim.NotYet("the Hub takes the session up again", claim.WAIT)
         raise claim.Refused("no such session", claim.BAD)
+
+    def _user(self, name: str) -> Any:
+        """As `find_user`, which would load all servers of the user from the database, for each of these requests."""
+        found = self.db.query(orm.User.id).filter(orm.User.name == name).scalar()
+        return None if found is None else self.users[found]
 
     async def _refused(self, why: str, user: str = "", server: str = "") -> None:
         metrics.REFUSED.labels(self.kind).inc()

@@ -3,7 +3,8 @@
 JupyterHub's own part of a start (token, OAuth client, database) occupies its event loop for some 30 ms at a stretch;
 two hundred of them at once would keep every other request waiting for seconds. JupyterHub asks for the scopes of a
 server's token before that part and awaits the answer: there a start waits for its turn. JupyterHub's own throttle
-(`concurrent_spawn_limit`) would count the jobs that queue, and answer 429.
+(`concurrent_spawn_limit`) would count the jobs that queue, and answer 429. Jobs that start together claim together, and
+are ready together: what is written down for each of them has its turn as well.
 """
 
 import asyncio
@@ -36,7 +37,7 @@ class Turns:
             self._last = now
 
 
-_turns: dict[asyncio.AbstractEventLoop, Turns] = {}
+_turns: dict[tuple[asyncio.AbstractEventLoop, str], Turns] = {}
 
 
 def admit(spawner: "SingularitySlurmSpawner") -> Awaitable[list[str]]:
@@ -47,12 +48,17 @@ def admit(spawner: "SingularitySlurmSpawner") -> Awaitable[list[str]]:
     anything else can run.
     """
     spawner._deprecated_db_session.commit()
-    return _turn(spawner.admission_lag)
+    return _default_scopes(spawner)
 
 
-async def _turn(lag: float) -> list[str]:
-    loop = asyncio.get_running_loop()
-    if loop not in _turns:
-        _turns[loop] = Turns(lag)
-    await _turns[loop].take()
+async def _default_scopes(spawner: "SingularitySlurmSpawner") -> list[str]:
+    await turn(spawner, "start")
     return []
+
+
+async def turn(spawner: "SingularitySlurmSpawner", kind: str) -> None:
+    """Wait for this session's turn among those that come to the same point, `kind`, of their start."""
+    key = (asyncio.get_running_loop(), kind)
+    if key not in _turns:
+        _turns[key] = Turns(spawner.admission_lag)
+    await _turns[key].take()

@@ -32,6 +32,7 @@ class FakeSpawner:
         self.watcher = Watcher(self.slurm, logging.getLogger("test"))
         self.watcher._run = self._nothing
         self.user, self.name, self.cmd = SimpleNamespace(name="user1"), "", []
+        self.admission_lag = 0.05
         self.hub = SimpleNamespace(public_host="", base_url="/hub/")
 
     async def _nothing(self):
