@@ -50,7 +50,7 @@ def cluster() -> Iterator[Settings]:
     wanted = kept(wanted)
     for pid in processes.marked(wanted.root):
         if Path(f"/proc/{pid}/comm").read_text().startswith("slurmd"):
-            os.setpriority(os.PRIO_PROCESS, pid, 15)  # elsewhere the Hub has a machine of its own; jobs inherit this
+            os.setpriority(os.PRIO_PROCESS, pid, 19)  # elsewhere the Hub has a machine of its own; jobs inherit this
     venv.fill(PEERS_VENV, ["jupyterhub", "batchspawner==1.3.0", "wrapspawner"], venv.CONSTRAINTS.read_text())
     if not BATCHSPAWNER.exists():
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", BATCHSPAWNER]
@@ -67,12 +67,28 @@ def cluster() -> Iterator[Settings]:
     )
     subprocess.run(["scancel", "--quiet", "--partition=cpu"], check=False)  # of a run that was cut off
     try:
-        yield wanted
+        with priorities_count():
+            yield wanted
     finally:
         with whole.alone(wanted.root):
             whole.down(wanted)
         for user in USERS:
             people.remove_user(user)
+
+
+@contextmanager
+def priorities_count() -> Iterator[None]:
+    """With the kernel's autogroups (sched(7)) a priority counts only within a session's processes, and each job on the
+    nodes is a session: fifty of them would take 50 of 51 parts of the Hub's processor."""
+    switch = Path("/proc/sys/kernel/sched_autogroup_enabled")
+    before = switch.read_text() if switch.exists() else "0"
+    try:
+        if before.strip() != "0":
+            switch.write_text("0")
+        yield
+    finally:
+        if before.strip() != "0":
+            switch.write_text(before)
 
 
 def kept(wanted: Settings) -> Settings:
