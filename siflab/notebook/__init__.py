@@ -3,7 +3,7 @@
 from siflab.notebook.findings import Finding
 from siflab.notebook.kernels import Kernels, kernels_here
 from siflab.notebook.preflight import preflight
-from siflab.notebook.read import Cell, Notebook, NotebookError, read_notebook
+from siflab.notebook.read import Cell, Notebook, NotebookError, read_notebook, read_script
 from siflab.notebook.surroundings import Surroundings
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "kernels_here",
     "preflight",
     "read_notebook",
+    "read_script",
 ]

@@ -53,6 +53,8 @@ class Notebook:
     cells: tuple[Cell, ...]
     kernel: str | None
     language: str
+    is_script: bool = False
+    """A Python script: one cell, number 1, which is the whole file."""
 
     @property
     def code_cells(self) -> list[Cell]:
@@ -86,6 +88,27 @@ def read_notebook(path: str) -> Notebook:
         cells=tuple(cells),
         kernel=kernel,
         language=str(language).lower(),
+    )
+
+
+def read_script(path: str) -> Notebook:
+    """The Python script at `path`. Raises NotebookError, as `read_notebook` does."""
+    content, modified_ns = _read(path)
+    try:
+        source = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise NotebookError(
+            "not-a-script",
+            Text(f"{path} is no UTF-8 text; save it as UTF-8", f"{path} 不是 UTF-8 文本；请另存为 UTF-8"),
+        ) from None
+    return Notebook(
+        content=content,
+        sha256=hashlib.sha256(content).hexdigest(),
+        modified_ns=modified_ns,
+        cells=(Cell(index=0, number=1, source=source, tags=(), execution_count=None, has_outputs=False),),
+        kernel=None,
+        language="python",
+        is_script=True,
     )
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 Mode = Literal["notebook", "distributed", "sweep"]
-WarningSignal = Literal["USR2", "USR1", "TERM", "INT"]
+WarningSignal = Literal["USR2", "USR1"]
 ParameterName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=80)]
 Parameters = dict[ParameterName, JsonValue]
 ATTEMPTS_LIMIT = 100

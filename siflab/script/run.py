@@ -6,6 +6,7 @@ request.json, which the runner reads. Everything else goes through `quoted` (wor
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import siflab
 from siflab.config import Bind, Resources, SingularitySite
@@ -16,17 +17,25 @@ from siflab.script.template import filled
 
 COMMENT = "siflab-run:"
 """What the comment of a run's job begins with; the run's id follows."""
-LOG = "job.log"
-"""In the run folder: what Slurm itself says, and the script until the attempt has its own log."""
-PROBLEMS = {"no-attempt": 71, "no-singularity": 72, "no-image": 73, "no-bind": 74, "no-container": 75, "signal": 76}
+LOG, ARRAY_LOG = "%x-%j.out", "%x-%A_%a.out"
+"""In the run folder: what Slurm itself says, and the script until the attempt has its own log (name and id of the
+job)."""
+PROBLEMS = {
+    "no-attempt": 71, "no-singularity": 72, "no-image": 73, "no-bind": 74, "no-container": 75, "signal": 76,
+    "no-requeue": 77, "no-rendezvous": 78,
+}  # fmt: skip
 """Exit codes of the script besides the runner's (`siflab.inside.EXIT_CODES`), by the `problem` that end.json names. All
 are under 128, since Slurm shows a higher one as a signal."""
+GOES_ON = "goes-on"
+"""The `problem` of an attempt after which the job is queued again, with exit code 5."""
 
 
 @dataclass(frozen=True)
 class RunPlan:
     """What the script of one run is made of. Paths are the host's but for those called inside; `home` is (host,
-    inside); `warning` is the time in seconds before the limit at which the run is told to save."""
+    inside), so is `scratch`, the run's own folder on the site's scratch file system. `warning` is the time in seconds
+    before the limit at which the run is told to save, by `signal`. `processes` a node, for ``distributed``; `points`
+    how many a sweep has (in this array), `at_once` of them at the same time."""
 
     run_id: str
     job_name: str
@@ -40,12 +49,19 @@ class RunPlan:
     warning: int = 60
     environment: Mapping[str, str] = field(default_factory=dict)
     binds: tuple[Bind, ...] = ()
+    mode: Literal["notebook", "distributed", "sweep"] = "notebook"
+    processes: int = 1
+    attempts: int = 1
+    signal: str = "USR2"
+    requeue: Literal["requeue", "follow-up"] = "requeue"
+    scratch: tuple[str, str] | None = None
+    points: int = 0
+    at_once: int | None = None
 
 
 def render_run(plan: RunPlan) -> str:
     """The text of job.sh: complete, so that ``sbatch job.sh`` does by hand what Siflab does."""
-    resources = plan.resources
-    binds = (*plan.singularity.binds, *plan.binds)
+    resources, distributed, sweep = plan.resources, plan.mode == "distributed", plan.mode == "sweep"
     container = exec_argv(
         plan.singularity,
         resources.image.path,
@@ -55,38 +71,94 @@ def render_run(plan: RunPlan) -> str:
         pwd=plan.folder_inside,
         home=plan.home,
     )
+    step = "run/step_nodes.sh" if distributed else "run/step_point.sh" if sweep else "run/step_one.sh"
+    more_codes = ", 77 it could not be queued again" if plan.attempts > 1 else ""
     return filled(
         "run.sh",
         id=plan.run_id,
         title=_for_comment(plan.title),
         source=_for_comment(plan.source),
         version=siflab.__version__,
+        more_codes=more_codes + (", 78 the nodes cannot meet" if distributed else ""),
         directives="\n".join(directives(plan)),
         run=quoted(plan.folder),
         run_inside=quoted(plan.folder_inside),
         singularity=quoted(plan.singularity.command),
         image=quoted(resources.image.path),
-        sources=command_line(bind.source for bind in binds),
+        attempts=str(plan.attempts),
+        settings="".join(f"{name}={value}\n" for name, value in _settings(plan).items()),
+        sources=command_line(bind.source for bind in (*plan.singularity.binds, *plan.binds)),
         cpus=str(resources.cpus),
+        threads=_threads(plan),
         environment="".join(f"  export {name}={quoted(value)}\n" for name, value in sorted(plan.environment.items())),
         container=_lines(container, {plan.singularity.command: '"$singularity"', resources.image.path: '"$image"'}),
+        place=_part("run/place_point.sh" if sweep else "run/place_run.sh"),
+        make_data=_part("run/data_scratch.sh" if plan.scratch else "run/data.sh") + "\n",
+        requeue=_requeue(plan),
+        rendezvous=_part("run/rendezvous.sh") if distributed else "",
+        step=_part(step),
+        signal=plan.signal,
     )
 
 
 def directives(plan: RunPlan) -> list[str]:
     """The #SBATCH lines: what is asked for, then how the job is to behave."""
     warning = max(1, min(plan.warning, plan.resources.time_seconds // 4))
+    log = LOG
+    array = []
+    if plan.mode == "sweep":
+        log = ARRAY_LOG
+        array = [directive("array", array_range(plan.points, plan.at_once))]
     return [
         directive("job-name", plan.job_name),
+        *array,
         *options_as_directives(plan.resources.sbatch_options()),
         directive("comment", COMMENT + plan.run_id),
         directive("chdir", plan.folder),
-        directive("output", pattern(f"{plan.folder}/{LOG}")),
+        directive("output", f"{pattern(plan.folder)}/{log}"),
         directive("open-mode", "append"),
         directive("export", "ALL"),
         directive("requeue"),
-        directive("signal", f"B:USR2@{warning}"),
+        directive("signal", f"B:{plan.signal}@{warning}"),
     ]
+
+
+def array_range(points: int, at_once: int | None) -> str:
+    """For sbatch's --array: ``0-99%8``."""
+    return f"0-{points - 1}" + (f"%{at_once}" if at_once else "")
+
+
+def _settings(plan: RunPlan) -> dict[str, str]:
+    settings = {}
+    if plan.mode == "distributed":
+        settings["processes"] = f"{plan.processes} # a node"
+    if plan.scratch is not None:
+        settings["scratch"] = quoted(plan.scratch[0])
+        settings["scratch_inside"] = quoted(plan.scratch[1])
+    return settings
+
+
+def _threads(plan: RunPlan) -> str:
+    cpus = f"${{SLURM_CPUS_PER_TASK:-{plan.resources.cpus}}}"
+    if plan.mode != "distributed" or plan.processes == 1:
+        return f'"{cpus}"'
+    return f"$(({cpus} > processes ? {cpus} / processes : 1))"
+
+
+def _requeue(plan: RunPlan) -> str:
+    sweep = plan.mode == "sweep"
+    follow_up = filled(
+        "run/follow_up.sh",
+        array='--array="$SLURM_ARRAY_TASK_ID" ' if sweep else "",
+        offset='"$((point - SLURM_ARRAY_TASK_ID))" ' if sweep else "",
+    )
+    if plan.requeue == "follow-up":
+        return f"  local said code\n{follow_up}"
+    return filled("run/requeue.sh", follow_up=follow_up.rstrip("\n"))
+
+
+def _part(name: str) -> str:
+    return filled(name).rstrip("\n")
 
 
 def _lines(argv: list[str], variables: Mapping[str, str]) -> str:

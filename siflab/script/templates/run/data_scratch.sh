@@ -1,0 +1,13 @@
+make_data() { # the same over all attempts: large things go to the scratch file system, linked from the run's folder
+  local name below=${place#"$run"}
+  for name in checkpoints outputs; do
+    mkdir -p "$scratch$below/$name" || fail 71 no-attempt \
+      "no folder can be made in $scratch: is the disk full, or the quota reached?" \
+      "无法在 $scratch 中创建目录：磁盘是否已满，或已达到配额？"
+    [ -e "$place/$name" ] || ln -sfn "$scratch$below/$name" "$place/$name"
+  done
+  mkdir -p "$place/tensorboard"
+  export CHECKPOINT_DIR="$scratch_inside$below/checkpoints" OUTPUT_DIR="$scratch_inside$below/outputs"
+  export LOG_DIR="$place_inside/tensorboard"
+}
+

@@ -1,0 +1,10 @@
+  local said code
+  said=$(scontrol requeue "$job" 2>&1)
+  code=$?
+  if [ "$code" -eq 0 ]; then # Slurm ends this script now
+    sleep 60 &
+    wait "$!"
+    exit 5
+  fi
+  say "scontrol requeue: $said"
+@{follow_up}
