@@ -202,8 +202,8 @@ class RunsSite(Strict):
     warning: Seconds = Field(60, description="how long before its time limit a run is told to save (--signal)")
     scratch: AbsolutePath | None = Field(
         None,
-        description="a folder of the host, e.g. /scratch/siflab: checkpoints and outputs of runs go below it, in a folder "
-        "of the user's name that exists or may be made, and are linked from the run folder",
+        description="a folder of the host, e.g. /scratch/siflab: checkpoints and outputs of runs go below it, in a "
+        "folder of the user's name that exists or may be made, and are linked from the run folder",
     )
     hf_home: AbsolutePath | None = Field(None, description="HF_HOME of runs: a folder of the host with models and data")
     requeue: Literal["requeue", "follow-up"] = Field(

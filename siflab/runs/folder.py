@@ -1,6 +1,6 @@
 """A run folder: where its files lie, and how they are read and written.
 
-Each file has one writer, and is replaced atomically: request.json, submission.json, job.sh, input.ipynb,
+Each file has one writer, and is replaced atomically: request.json, submission.json, job.sh, input.ipynb (or input.py),
 environment.json and runner.pyz by who submits; attempts/K/job.json and end.json by job.sh; the rest of attempts/K by
 the runner (see `siflab.inside`); status.json, which only keeps what can be derived again, by whoever looks first after
 the end.
@@ -51,7 +51,20 @@ class RunFolder:
 
     @property
     def input(self) -> Path:
+        """The snapshot of the notebook."""
         return self.path / "input.ipynb"
+
+    @property
+    def input_script(self) -> Path:
+        """The snapshot of the script, where it is one that runs."""
+        return self.path / "input.py"
+
+    def job_log(self) -> Path | None:
+        """What Slurm itself said of the newest job (`siflab.script.run.LOG`)."""
+        found = []
+        with suppress(OSError):
+            found = [(path.stat().st_mtime_ns, path) for path in self.path.glob("*-*.out")]
+        return max(found)[1] if found else None
 
     @property
     def environment(self) -> Path:

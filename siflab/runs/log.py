@@ -9,7 +9,6 @@ from siflab.runs.evidence import ask_queue
 from siflab.runs.folder import RunFolder
 from siflab.runs.listing import folder_of, look
 from siflab.runs.viewer import Viewer
-from siflab.script.run import LOG
 from siflab.text import Text
 
 PIECE = 256 * 1024
@@ -59,7 +58,7 @@ def _ended(viewer: Viewer, folder: RunFolder) -> bool:
 def _log_file(folder: RunFolder, numbers: list[int], attempt: int | None, ended: bool) -> Path | None:
     if numbers:
         return folder.attempt(attempt or numbers[-1]).run_log
-    return folder.path / LOG if ended else None
+    return folder.job_log() if ended else None
 
 
 def _piece(path: Path | None, offset: int, limit: int, ended: bool) -> LogPiece:

@@ -7,13 +7,23 @@ from pathlib import Path
 from typing import Any
 
 import siflab
-from siflab.config import Choice, Resources, resolve
+from siflab.config import Choice, Resources, Site, resolve
 from siflab.container.checks import bind_problem, check_binds
 from siflab.container.image import check_image
 from siflab.errors import FieldError, Invalid
-from siflab.notebook import Finding, Notebook, NotebookError, Surroundings, kernels_here, preflight, read_notebook
+from siflab.notebook import (
+    Finding,
+    Notebook,
+    NotebookError,
+    Surroundings,
+    kernels_here,
+    preflight,
+    read_notebook,
+    read_script,
+)
 from siflab.runs.environments import KernelChoice, choose
 from siflab.runs.job_view import JobView
+from siflab.runs.modes import check_mode
 from siflab.runs.naming import folder_name, slug, title_of
 from siflab.runs.request import RunRequest
 from siflab.runs.viewer import Viewer
@@ -36,6 +46,11 @@ class Prepared:
     findings: list[Finding]
     kernel_choice: KernelChoice
 
+    @property
+    def processes(self) -> int:
+        """On each node, in mode distributed."""
+        return self.request.processes or max(1, self.resources.gpus)
+
     def plan(self, viewer: Viewer, run_id: str, created: datetime) -> RunPlan:
         folder = f"{viewer.runs_root_host()}/{folder_name(run_id, self.title, created)}"
         site = viewer.site
@@ -52,11 +67,35 @@ class Prepared:
             home=self.job_view.home,
             warning=site.runs.warning,
             environment={
+                **self._defaults(site),
                 **(partition.environment if partition else {}),
                 **self.kernel_choice.jupyter_path(self.job_view),
             },
             binds=self.job_view.extra_binds(folder),
+            mode=self.request.mode,
+            processes=self.processes,
+            attempts=self.request.attempts,
+            signal=self.request.signal,
+            requeue=site.runs.requeue,
+            scratch=self._scratch(viewer, Path(folder).name),
         )
+
+    def _defaults(self, site: Site) -> dict[str, str]:
+        found = {}
+        if self.resources.gpus:
+            found["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True"
+        if site.runs.hf_home is not None:
+            found["HF_HOME"] = self.job_view.inside(site.runs.hf_home) or site.runs.hf_home
+        return found
+
+    def _scratch(self, viewer: Viewer, name: str) -> tuple[str, str] | None:
+        """(host, inside) of the run's own folder on the site's scratch; None where there is none that the job sees."""
+        root = viewer.site.runs.scratch
+        if root is None:
+            return None
+        host = f"{root}/{viewer.user}/{name}"
+        inside = self.job_view.inside(f"{root}/{viewer.user}")
+        return (host, f"{inside}/{name}") if inside is not None else None
 
     def request_json(self, viewer: Viewer, plan: RunPlan, created: datetime) -> dict[str, Any]:
         """request.json: what the runner reads (see `siflab.inside`), what was asked for, and where it comes from."""
@@ -66,6 +105,14 @@ class Prepared:
             "id": plan.run_id,
             "name": self.title,
             "mode": self.request.mode,
+            "kind": "script" if self.notebook.is_script else "notebook",
+            "parameters": self.request.parameters,
+            "arguments": list(self.request.arguments),
+            "nodes": self.resources.nodes,
+            "processes": self.processes if self.request.mode == "distributed" else 1,
+            "attempts": self.request.attempts,
+            "signal": self.request.signal,
+            "environment_variables": dict(sorted(plan.environment.items())),
             "notebook": self.notebook_inside,
             "workdir": self.workdir_inside,
             "kernel": self._kernel(),
@@ -126,9 +173,10 @@ def prepare(viewer: Viewer, request: RunRequest, *, findings_block: bool = True)
     except Invalid as invalid:
         errors += invalid.errors
     try:
-        notebook = read_notebook(path)
+        notebook = read_script(path) if request.is_script else read_notebook(path)
     except NotebookError as error:
         errors.append(error.error)
+    errors += check_mode(request)
     job_view = JobView(viewer.site, viewer.home, follow_links=viewer.in_session is None)
     if resources is not None:
         errors += _check_container(viewer, resources)
@@ -191,7 +239,7 @@ def surroundings(
         kernel=request.kernel or None,
         kernels=kernels_here() if same_image else None,
         own_kernel=[*([own.finding] if own.finding else [])] if own.is_own else None,
-        nodes=resources.nodes,
+        nodes=resources.nodes if request.mode != "distributed" else 1,
         exists=os.path.exists,
         in_job=in_job,
     )

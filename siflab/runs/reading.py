@@ -46,7 +46,8 @@ class Reading:
         job_id = self.job_id(evidence)
         requested = parse_timestamp(str(self.submission.get("requested_at") or ""))
         if not self.last:
-            return Traces(job_id, requested)
+            by_hand = bool(((self.request or {}).get("request") or {}).get("script_only"))
+            return Traces(job_id, requested, not_submitted=by_hand)
         attempt = self.folder.attempt(self.last)
         with suppress(OSError):  # a network file system looks again for files that were not there
             list(attempt.folder.iterdir())
@@ -86,6 +87,8 @@ class Reading:
             created_at=parse_timestamp(str(about.get("created_at") or "")) or created or datetime.now().astimezone(),
             resources={**_NO_RESOURCES, **resources} if isinstance(resources, dict) else dict(_NO_RESOURCES),
             attempts=len(self.numbers),
+            mode=str(about.get("mode") or "notebook"),
+            kind=str(about.get("kind") or "notebook"),
             job_id=status.job_id,
             source_sha256=about.get("source_sha256"),
             source_changed=source_changed(self.viewer, about),

@@ -63,12 +63,6 @@ class RunRequest(BaseModel):
     rerun_of: str | None = Field(None, pattern=r"^[a-z][a-z0-9]{7}$")
     submit_key: str | None = Field(None, pattern=r"^[A-Za-z0-9_-]{8,64}$")
 
-    @model_validator(mode="after")
-    def _fits_the_mode(self) -> "RunRequest":
-        if (self.sweep is not None) != (self.mode == "sweep"):
-            raise ValueError("`sweep` belongs to the mode sweep, which needs it")
-        return self
-
     @property
     def is_script(self) -> bool:
         return self.path.endswith(".py")

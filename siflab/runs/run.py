@@ -21,6 +21,7 @@ class Run:
     resources: dict[str, Any]
     attempts: int
     mode: str = "notebook"
+    kind: str = "notebook"
     reason: Text | None = None
     job_id: str | None = None
     source_sha256: str | None = None
@@ -47,6 +48,7 @@ class Run:
             "id": self.id,
             "name": self.name,
             "mode": self.mode,
+            "kind": self.kind,
             "state": self.state,
             "state_text": self.state_text.as_dict(),
             "reason": self.reason.as_dict() if self.reason else None,

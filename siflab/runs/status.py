@@ -49,7 +49,7 @@ class Traces:
     """What the run folder says: of the submission, and of the newest attempt (`number` 0: none has begun).
 
     `began` and `ended` are job.json and end.json of the batch script; `job_id` is the newest job that is known; `ended`
-    and `result` are None unless the attempt is that job's.
+    and `result` are None unless the attempt is that job's. `not_submitted`: only the script was asked for.
     """
 
     job_id: str | None
@@ -58,6 +58,7 @@ class Traces:
     began: dict[str, Any] | None = None
     ended: dict[str, Any] | None = None
     result: Result | None = None
+    not_submitted: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,8 @@ def is_earlier(job_id: str, began: dict[str, Any], ended: dict[str, Any] | None,
 def _without_job(traces: Traces, now: datetime) -> Status:
     if traces.requested_at is not None and now - traces.requested_at > GIVEN_UP:
         return Status("failed", None, words.NEVER_SUBMITTED, ended_at=traces.requested_at, final=False)
+    if traces.requested_at is None and traces.not_submitted:
+        return Status("not_submitted", None, words.BY_HAND)
     return Status("submitting", None, words.SUBMITTING)
 
 

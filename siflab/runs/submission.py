@@ -43,7 +43,8 @@ def submit(viewer: Viewer, request: RunRequest, wait: Callable[[float], None] = 
     """The run, with its job id.
 
     With a `submit_key` a second call answers with the run of the first, also when both come at the same moment. Raises
-    Invalid, SlurmRefused (nothing is left behind), SlurmUnreachable, Internal (the disk).
+    Invalid, SlurmRefused (nothing is left behind), SlurmUnreachable, Internal (the disk). With `script_only` the folder
+    is made and Slurm is not asked.
     """
     root = Path(viewer.runs_root())
     run_id = new_id(request.submit_key, viewer.user)
@@ -59,7 +60,8 @@ def submit(viewer: Viewer, request: RunRequest, wait: Callable[[float], None] = 
         plan, folder = _make(viewer, root, making, prepared, run_id)
     except OSError as error:
         raise _cannot_write(root, error) from error
-    _hand_over(viewer, folder, plan, request, wait)
+    if not request.script_only:
+        _hand_over(viewer, folder, plan, request, wait)
     return get_run(viewer, run_id)
 
 
@@ -100,7 +102,7 @@ def _make(viewer: Viewer, root: Path, making: Path, prepared: Prepared, run_id: 
     beside, created = RunFolder(making), datetime.now().astimezone()
     try:
         plan = prepared.plan(viewer, run_id, created)
-        write_file(beside.input, prepared.notebook.content)
+        write_file(beside.input_script if prepared.notebook.is_script else beside.input, prepared.notebook.content)
         write_file(beside.runner, build_archive())
         write_file(beside.script, render_run(plan).encode("utf-8", "surrogateescape"), 0o700)
         if prepared.kernel_choice.environment is not None:
@@ -116,8 +118,9 @@ def _make(viewer: Viewer, root: Path, making: Path, prepared: Prepared, run_id: 
 
 
 def _submission(plan: RunPlan, request: RunRequest, job_id: str | None = None) -> dict[str, object]:
-    """submission.json: the submit id (what the job's comment has) before sbatch, the job id after."""
-    now = datetime.now().astimezone().isoformat(timespec="milliseconds")
+    """submission.json: the submit id (what the job's comment has) before sbatch, the job id after; none follows where
+    only the script was asked for."""
+    now = None if request.script_only else datetime.now().astimezone().isoformat(timespec="milliseconds")
     return {"submit_id": plan.run_id, "submit_key": request.submit_key, "requested_at": now, "job_id": job_id}
 
 

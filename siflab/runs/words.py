@@ -3,6 +3,7 @@
 from siflab.text import Text
 
 STATES: dict[str, Text] = {
+    "not_submitted": Text("not submitted", "未提交"),
     "submitting": Text("being submitted", "正在提交"),
     "pending": Text("waiting in the queue", "排队中"),
     "running": Text("running", "运行中"),
@@ -44,6 +45,13 @@ NEVER_SUBMITTED = Text(
     "Slurm never got this job: submitting was broken off. Submit the notebook again.",
     "Slurm 没有收到此作业：提交过程被中断。请重新提交。",
 )
+BY_HAND = Text(
+    "Only the script was asked for. Submit it with: sbatch job.sh, in the run's folder on a login node.",
+    "仅生成了脚本。请在登录节点上的运行目录中提交：sbatch job.sh。",
+)
+GOES_ON = Text(
+    "It stopped before its time limit and goes on in another attempt.", "已在时间上限之前停止，将在下一次尝试中继续。"
+)
 SUBMITTING = Text("It is not known yet whether Slurm took the job.", "尚不确定 Slurm 是否已接受此作业。")
 FORGOTTEN = Text(
     "Slurm has no record of this job any more, so how it ended cannot be said for certain.",
@@ -79,6 +87,15 @@ PROBLEMS: dict[str, Text] = {
     "no-container": Text(
         "The container did not start, or its Python could not run the notebook's runner; the log has its words.",
         "容器没有启动，或其中的 Python 无法运行 notebook 运行器；详情见日志。",
+    ),
+    "no-requeue": Text(
+        "It stopped before its time limit, and Slurm would not queue it again (the log says why). Resume it: its "
+        "checkpoints are kept.",
+        "已在时间上限之前停止，但 Slurm 不允许重新排队（原因见日志）。请继续运行：检查点均已保留。",
+    ),
+    "no-rendezvous": Text(
+        "The nodes could not find each other: the address of the first node is not known; tell your administrator.",
+        "各节点无法相互连接：首个节点的地址未知；请联系管理员。",
     ),
     "signal": Text(
         "The process that runs the notebook was killed. What was printed until then is kept; see the log.",

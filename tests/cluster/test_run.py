@@ -52,7 +52,7 @@ def test_a_run_folder_is_closed_to_others(user1):
     user1.await_end(run["id"])
     folder = Path(run["folder"])
     assert stat.S_IMODE(folder.stat().st_mode) == stat.S_IMODE(user1.root.stat().st_mode) == 0o700
-    open_files = [path for path in folder.rglob("*") if path.stat().st_mode & 0o077 and path.name != "job.log"]
+    open_files = [path for path in folder.rglob("*") if path.stat().st_mode & 0o077 and path.suffix != ".out"]
     assert open_files == []
     assert {path.name for path in folder.iterdir()} >= {"request.json", "submission.json", "job.sh", "input.ipynb"}
 

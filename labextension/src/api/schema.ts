@@ -412,14 +412,14 @@ export interface components {
             taken_at: string;
         };
         RunRequest: {
-            /** @description the notebook: absolute as the viewer sees it, or relative to the server's root folder */
+            /** @description the notebook, or a script (.py): absolute as the viewer sees it, or relative to the server's root folder */
             path: string;
             profile: string;
             /**
              * @default notebook
              * @enum {string}
              */
-            mode: "notebook";
+            mode: "notebook" | "distributed" | "sweep";
             name?: string | null;
             image?: string | null;
             kernel?: string | null;
@@ -429,7 +429,35 @@ export interface components {
             cpus?: number | null;
             memory?: string | null;
             time?: string | null;
+            /** @description distributed: on each node; as many as GPUs if left out */
+            processes?: number | null;
+            /** @description values for the notebook's parameters */
+            parameters?: {
+                [key: string]: unknown;
+            };
+            /** @description of a script */
+            arguments?: string[];
+            sweep?: components["schemas"]["Sweep"] | null;
+            /** @description 1 if left out: starts that it may take; after the warning before the time limit it goes on in another one */
+            attempts?: number;
+            /**
+             * @description the warning before the time limit, USR2 if left out
+             * @enum {string}
+             */
+            signal?: "USR2" | "USR1";
+            /** @description make the run folder, submit nothing */
+            script_only?: boolean;
+            rerun_of?: string | null;
             submit_key?: string | null;
+        };
+        /** @description one of grid (every combination), points and csv (its first line has the names) */
+        Sweep: {
+            grid?: {
+                [key: string]: unknown[];
+            } | null;
+            points?: Record<string, never>[] | null;
+            csv?: string | null;
+            at_once?: number | null;
         };
         Finding: {
             code: string;
@@ -474,9 +502,11 @@ export interface components {
             id: string;
             name: string;
             /** @enum {string} */
-            mode: "notebook";
+            mode: "notebook" | "distributed" | "sweep";
             /** @enum {string} */
-            state: "submitting" | "pending" | "running" | "completing" | "completed" | "failed" | "cancelled" | "timeout" | "out_of_memory" | "node_fail" | "unknown";
+            kind?: "notebook" | "script";
+            /** @enum {string} */
+            state: "not_submitted" | "submitting" | "pending" | "running" | "completing" | "completed" | "failed" | "cancelled" | "timeout" | "out_of_memory" | "node_fail" | "unknown";
             state_text?: components["schemas"]["Text"];
             /** @description why it waits, or why it ended as it did, with what to do */
             reason?: components["schemas"]["Text"] | null;

@@ -8,6 +8,7 @@ import type { Words } from '../i18n/words';
 export type Tone = 'waiting' | 'running' | 'good' | 'bad' | 'neutral';
 
 const TONES: Record<RunState, Tone> = {
+  not_submitted: 'neutral',
   submitting: 'waiting',
   pending: 'waiting',
   running: 'running',
@@ -46,6 +47,7 @@ export function stateText(run: Run, words: Words): string {
 
 function stateWord(state: RunState, trans: TranslationBundle): string {
   const words: Record<RunState, string> = {
+    not_submitted: trans.__('Not submitted'),
     submitting: trans.__('Submitting'),
     pending: trans.__('Waiting in the queue'),
     running: trans.__('Running'),

@@ -260,7 +260,7 @@ def test_a_log_of_any_size_comes_in_pieces(viewer, slurm, request_for):
 
 def test_when_no_attempt_began_the_log_is_what_slurm_said(viewer, slurm, request_for):
     run = submit(viewer, request_for())
-    (Path(run.folder) / "job.log").write_text("slurmstepd: error: no space\n")
+    (Path(run.folder) / "train-42.out").write_text("slurmstepd: error: no space\n")
     assert read_log(viewer, run.id).text == ""
     slurm.accounted("42", "FAILED", "0:53")
     piece = read_log(viewer, run.id)

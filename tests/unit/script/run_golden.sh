@@ -21,7 +21,7 @@
 #SBATCH --time=12:00:00
 #SBATCH --comment=siflab-run:abcdefg2
 #SBATCH --chdir=/home/user1/siflab-runs/20261201-031112_ddp-training_abcdefg2
-#SBATCH --output=/home/user1/siflab-runs/20261201-031112_ddp-training_abcdefg2/job.log
+#SBATCH --output=/home/user1/siflab-runs/20261201-031112_ddp-training_abcdefg2/%x-%j.out
 #SBATCH --open-mode=append
 #SBATCH --export=ALL
 #SBATCH --requeue
@@ -31,6 +31,7 @@ run=/home/user1/siflab-runs/20261201-031112_ddp-training_abcdefg2
 run_inside=/workspace/user1/siflab-runs/20261201-031112_ddp-training_abcdefg2 # as the container has it
 image=/images/pytorch-v2.7.sif
 singularity=singularity
+attempts=1 # starts that it may take: after the warning before the time limit it goes on in another one
 container=(
     "$singularity" exec
     --nv
@@ -44,14 +45,16 @@ container=(
 
 say() { printf '%s siflab: %s\n' "$(date '+%F %T')" "$*"; }
 
-finish() { # exit code, problem or nothing: the last word of this attempt
-  local code=$1 problem=$2
-  if [ -n "${folder:-}" ]; then
-    printf '{"exit_code": %d, "problem": "%s", "step_exit_code": %d, "ended_at": "%s"}\n' \
-      "$code" "$problem" "${step_code:-0}" "$(date --iso-8601=seconds)" > "$folder/.end.json" &&
-      mv "$folder/.end.json" "$folder/end.json"
-  fi
-  exit "$code"
+last_word() { # exit code, problem or nothing, of this attempt
+  [ -n "${folder:-}" ] || return
+  printf '{"exit_code": %d, "problem": "%s", "step_exit_code": %d, "ended_at": "%s"}\n' \
+    "$1" "$2" "${step_code:-0}" "$(date --iso-8601=seconds)" > "$folder/.end.json" &&
+    mv "$folder/.end.json" "$folder/end.json"
+}
+
+finish() { # exit code, problem or nothing
+  last_word "$1" "$2"
+  exit "$1"
 }
 
 fail() { # exit code, problem, English, Chinese
@@ -62,22 +65,59 @@ fail() { # exit code, problem, English, Chinese
 
 make_attempt() { # each start of the job by Slurm, also after a requeue, gets a folder of its own
   attempt=$((${SLURM_RESTART_COUNT:-0} + 1))
-  mkdir -p "$run/attempts"
-  until mkdir "$run/attempts/$attempt"; do
-    [ -d "$run/attempts/$attempt" ] || fail 71 no-attempt \
-      "no folder can be made in $run/attempts: is the disk full, or the quota reached?" \
-      "无法在 $run/attempts 中创建目录：磁盘是否已满，或已达到配额？"
+  mkdir -p "$place/attempts"
+  until mkdir "$place/attempts/$attempt"; do
+    [ -d "$place/attempts/$attempt" ] || fail 71 no-attempt \
+      "no folder can be made in $place/attempts: is the disk full, or the quota reached?" \
+      "无法在 $place/attempts 中创建目录：磁盘是否已满，或已达到配额？"
     attempt=$((attempt + 1))
   done 2> /dev/null
-  mkdir "$run/attempts/$attempt/logs"
-  folder=$run/attempts/$attempt
+  mkdir "$place/attempts/$attempt/logs"
+  folder=$place/attempts/$attempt
+}
+
+make_data() { # the same over all attempts
+  local name
+  for name in checkpoints outputs tensorboard; do
+    mkdir -p "$place/$name"
+  done
+  export CHECKPOINT_DIR="$place_inside/checkpoints" OUTPUT_DIR="$place_inside/outputs" LOG_DIR="$place_inside/tensorboard"
 }
 
 # shellcheck disable=SC2317 # called by the traps
 forward() { # a signal of Slurm's to the step
   interrupted=yes
+  [ "$1" = TERM ] || warned=yes
   say "signal $1: passed on to the notebook"
   kill -s "$1" "$step" 2> /dev/null
+}
+
+go_on() { # in another start of this job, or in a job after it where this one may not be queued again
+  say "stopped before the time limit: attempt $attempt, start $starts of $attempts; it goes on in another one"
+  last_word 5 goes-on
+  local said code
+  said=$(scontrol requeue "$job" 2>&1)
+  code=$?
+  if [ "$code" -eq 0 ]; then # Slurm ends this script now
+    sleep 60 &
+    wait "$!"
+    exit 5
+  fi
+  say "scontrol requeue: $said"
+  local name
+  for name in $(compgen -e); do # a job's variables are options of sbatch
+    case $name in
+      SLURM_CONF) ;;
+      SLURM_* | SBATCH_* | SRUN_* | SIFLAB_*) unset -v "$name" ;;
+    esac
+  done
+  said=$(sbatch --dependency="afterany:$job" "$run/job.sh" "$starts" 2>&1)
+  code=$?
+  [ "$code" -eq 0 ] || fail 77 no-requeue \
+    "it could not be queued again: $said; submit it again (siflab resume abcdefg2), its checkpoints are kept" \
+    "无法重新排队：$said；请重新提交（siflab resume abcdefg2），检查点均已保留"
+  say "$said"
+  exit 5
 }
 
 main() {
@@ -86,11 +126,16 @@ main() {
     exit 2
   fi
   umask 077
+  place=$run
+  place_inside=$run_inside
+  job=$SLURM_JOB_ID
+  before=${1:-0} # starts in jobs before this one
+  starts=$((before + ${SLURM_RESTART_COUNT:-0} + 1))
   make_attempt
   exec >> "$folder/logs/run.log" 2>&1
   printf '{"job_id": "%s", "node": "%s", "restart_count": %d, "started_at": "%s"}\n' "${SLURM_JOB_ID:-}" \
     "${SLURMD_NODENAME:-}" "${SLURM_RESTART_COUNT:-0}" "$(date --iso-8601=seconds)" > "$folder/job.json"
-  say "job ${SLURM_JOB_ID:-} on ${SLURMD_NODENAME:-$(hostname)}, attempt $attempt"
+  say "job ${SLURM_JOB_ID:-} on ${SLURM_JOB_NODELIST:-${SLURMD_NODENAME:-$(hostname)}}, attempt $attempt"
 
   command -v "$singularity" > /dev/null || fail 72 no-singularity \
     "Singularity is not installed on this node (no command $singularity); tell your administrator" \
@@ -117,6 +162,7 @@ main() {
   export OMP_NUM_THREADS="${SLURM_CPUS_PER_TASK:-8}"
   export NCCL_DEBUG=INFO
   export NCCL_SOCKET_IFNAME=ib0
+  make_data
 
   cd / # Singularity mounts the folder that it is started in
   srun --nodes=1 --ntasks=1 --export=ALL --kill-on-bad-exit=1 --input=none \
@@ -134,6 +180,9 @@ main() {
     [ -n "$interrupted" ] || break
   done
 
+  if [ "$step_code" -eq 5 ] && [ -n "${warned:-}" ] && [ "$starts" -lt "$attempts" ]; then
+    go_on
+  fi
   if [ ! -e "$folder/progress.json" ] && [ ! -e "$folder/result.json" ] && [ "$step_code" -ne 0 ]; then
     fail 75 no-container "the container did not start, or the runner in it (exit code $step_code): see the lines above" \
       "容器或其中的运行器没有启动（退出码 $step_code）：见上面的输出"

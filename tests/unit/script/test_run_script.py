@@ -55,7 +55,7 @@ def test_the_golden_file():
 
 def test_a_percent_sign_of_a_folder_is_no_symbol_of_slurms():
     script = render_run(dataclasses.replace(PLAN, folder="/home/user1/100%j"))
-    assert "#SBATCH --output=/home/user1/100%%j/job.log\n" in script
+    assert "#SBATCH --output=/home/user1/100%%j/%x-%j.out\n" in script
     assert "#SBATCH --chdir=/home/user1/100%j\n" in script
 
 
