@@ -56,7 +56,7 @@ make_attempt() { # each start of the job by Slurm, also after a requeue, gets a 
 # shellcheck disable=SC2317 # called by the traps
 forward() { # a signal of Slurm's to the step
   interrupted=yes
-  [ "$1" = TERM ] || warned=yes
+  if [ "$1" = TERM ]; then ended=yes; else warned=yes; fi
   say "signal $1: passed on to the notebook"
   kill -s "$1" "$step" 2> /dev/null
 }
@@ -125,7 +125,7 @@ main() {
     [ -n "$interrupted" ] || break
   done
 
-  if [ "$step_code" -eq 5 ] && [ -n "${warned:-}" ] && [ "$starts" -lt "$attempts" ]; then
+  if [ "$step_code" -eq 5 ] && [ -n "${warned:-}" ] && [ -z "${ended:-}" ] && [ "$starts" -lt "$attempts" ]; then
     go_on
   fi
   if [ ! -e "$folder/progress.json" ] && [ ! -e "$folder/result.json" ] && [ "$step_code" -ne 0 ]; then

@@ -87,7 +87,7 @@ make_data() { # the same over all attempts
 # shellcheck disable=SC2317 # called by the traps
 forward() { # a signal of Slurm's to the step
   interrupted=yes
-  [ "$1" = TERM ] || warned=yes
+  if [ "$1" = TERM ]; then ended=yes; else warned=yes; fi
   say "signal $1: passed on to the notebook"
   kill -s "$1" "$step" 2> /dev/null
 }
@@ -100,7 +100,8 @@ go_on() { # in another start of this job, or in a job after it where this one ma
   code=$?
   if [ "$code" -eq 0 ]; then # Slurm ends this script now
     sleep 60 &
-    wait "$!"
+    [ -n "${ended:-}" ] || wait "$!"
+    kill "$!" 2> /dev/null
     exit 5
   fi
   say "scontrol requeue: $said"
@@ -180,7 +181,7 @@ main() {
     [ -n "$interrupted" ] || break
   done
 
-  if [ "$step_code" -eq 5 ] && [ -n "${warned:-}" ] && [ "$starts" -lt "$attempts" ]; then
+  if [ "$step_code" -eq 5 ] && [ -n "${warned:-}" ] && [ -z "${ended:-}" ] && [ "$starts" -lt "$attempts" ]; then
     go_on
   fi
   if [ ! -e "$folder/progress.json" ] && [ ! -e "$folder/result.json" ] && [ "$step_code" -ne 0 ]; then

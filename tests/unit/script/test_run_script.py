@@ -132,7 +132,9 @@ class Job:
         path.write_text(f"#!/bin/bash\n{text}\n")
         path.chmod(0o755)
 
-    def start(self, plan: RunPlan = PLAN, **environment: str) -> "subprocess.Popen[str]":
+    def start(
+        self, plan: RunPlan = PLAN, arguments: "list[str] | None" = None, **environment: str
+    ) -> "subprocess.Popen[str]":
         image = Image(path=str(self.image), title=Text.plain("x"), python="python3")
         plan = dataclasses.replace(
             plan,
@@ -149,7 +151,7 @@ class Job:
             **environment,
         }
         return subprocess.Popen(
-            ["bash"],
+            ["bash", "-s", "--", *(arguments or [])],
             stdin=self.script(plan),
             text=True,
             env=env,

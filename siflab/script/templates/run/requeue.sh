@@ -3,7 +3,8 @@
   code=$?
   if [ "$code" -eq 0 ]; then # Slurm ends this script now
     sleep 60 &
-    wait "$!"
+    [ -n "${ended:-}" ] || wait "$!"
+    kill "$!" 2> /dev/null
     exit 5
   fi
   say "scontrol requeue: $said"

@@ -1,0 +1,212 @@
+#!/bin/bash
+# Siflab run abcdefg2: ddp-training
+# From /home/user1/ddp-training.ipynb
+# Written by Siflab 0.1.0. It may be read, edited and submitted by hand: sbatch job.sh
+# Each start makes a new folder attempts/K with the executed notebook, its log and its result.
+#
+# Exit codes: 0 completed, 1 a cell failed, 3 the kernel died, 4 a cell took too long, 5 stopped by a signal, 70 the runner
+# could not work; 71 no folder for the attempt, 72 no Singularity, 73 no image, 74 a bind is missing, 75 the container did
+# not start, 76 ended by a signal, 77 it could not be queued again, 78 the nodes cannot meet.
+#
+#SBATCH --job-name=ddp-training
+#SBATCH --cpus-per-task=32
+#SBATCH --gres=gpu:a100:4
+#SBATCH --mem=128G
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --partition=gpu-a100
+#SBATCH --time=12:00:00
+#SBATCH --comment=siflab-run:abcdefg2
+#SBATCH --chdir=/home/user1/siflab-runs/20261201-031112_ddp-training_abcdefg2
+#SBATCH --output=/home/user1/siflab-runs/20261201-031112_ddp-training_abcdefg2/%x-%j.out
+#SBATCH --open-mode=append
+#SBATCH --export=ALL
+#SBATCH --requeue
+#SBATCH --signal=B:USR2@60
+
+run=/home/user1/siflab-runs/20261201-031112_ddp-training_abcdefg2
+run_inside=/workspace/user1/siflab-runs/20261201-031112_ddp-training_abcdefg2 # as the container has it
+image=/images/pytorch-v2.7.sif
+singularity=singularity
+attempts=3 # starts that it may take: after the warning before the time limit it goes on in another one
+processes=4 # a node
+container=(
+    "$singularity" exec
+    --nv
+    --bind /home:/workspace
+    --bind /dataset:/datasets:ro
+    --home /home/user1:/workspace/user1
+    --pwd /workspace/user1/siflab-runs/20261201-031112_ddp-training_abcdefg2
+    "$image"
+    /opt/conda/bin/python3
+)
+
+say() { printf '%s siflab: %s\n' "$(date '+%F %T')" "$*"; }
+
+last_word() { # exit code, problem or nothing, of this attempt
+  [ -n "${folder:-}" ] || return
+  printf '{"exit_code": %d, "problem": "%s", "step_exit_code": %d, "ended_at": "%s"}\n' \
+    "$1" "$2" "${step_code:-0}" "$(date --iso-8601=seconds)" > "$folder/.end.json" &&
+    mv "$folder/.end.json" "$folder/end.json"
+}
+
+finish() { # exit code, problem or nothing
+  last_word "$1" "$2"
+  exit "$1"
+}
+
+fail() { # exit code, problem, English, Chinese
+  say "$3"
+  say "$4"
+  finish "$1" "$2"
+}
+
+make_attempt() { # each start of the job by Slurm, also after a requeue, gets a folder of its own
+  attempt=$((${SLURM_RESTART_COUNT:-0} + 1))
+  mkdir -p "$place/attempts"
+  until mkdir "$place/attempts/$attempt"; do
+    [ -d "$place/attempts/$attempt" ] || fail 71 no-attempt \
+      "no folder can be made in $place/attempts: is the disk full, or the quota reached?" \
+      "无法在 $place/attempts 中创建目录：磁盘是否已满，或已达到配额？"
+    attempt=$((attempt + 1))
+  done 2> /dev/null
+  mkdir "$place/attempts/$attempt/logs"
+  folder=$place/attempts/$attempt
+}
+
+make_data() { # the same over all attempts
+  local name
+  for name in checkpoints outputs tensorboard; do
+    mkdir -p "$place/$name"
+  done
+  export CHECKPOINT_DIR="$place_inside/checkpoints" OUTPUT_DIR="$place_inside/outputs" LOG_DIR="$place_inside/tensorboard"
+}
+
+# shellcheck disable=SC2317 # called by the traps
+forward() { # a signal of Slurm's to the step
+  interrupted=yes
+  if [ "$1" = TERM ]; then ended=yes; else warned=yes; fi
+  say "signal $1: passed on to the notebook"
+  kill -s "$1" "$step" 2> /dev/null
+}
+
+go_on() { # in another start of this job, or in a job after it where this one may not be queued again
+  say "stopped before the time limit: attempt $attempt, start $starts of $attempts; it goes on in another one"
+  last_word 5 goes-on
+  local said code
+  said=$(scontrol requeue "$job" 2>&1)
+  code=$?
+  if [ "$code" -eq 0 ]; then # Slurm ends this script now
+    sleep 60 &
+    [ -n "${ended:-}" ] || wait "$!"
+    kill "$!" 2> /dev/null
+    exit 5
+  fi
+  say "scontrol requeue: $said"
+  local name
+  for name in $(compgen -e); do # a job's variables are options of sbatch
+    case $name in
+      SLURM_CONF) ;;
+      SLURM_* | SBATCH_* | SRUN_* | SIFLAB_*) unset -v "$name" ;;
+    esac
+  done
+  said=$(sbatch --dependency="afterany:$job" "$run/job.sh" "$starts" 2>&1)
+  code=$?
+  [ "$code" -eq 0 ] || fail 77 no-requeue \
+    "it could not be queued again: $said; submit it again (siflab resume abcdefg2), its checkpoints are kept" \
+    "无法重新排队：$said；请重新提交（siflab resume abcdefg2），检查点均已保留"
+  say "$said"
+  exit 5
+}
+
+main() {
+  if [ -z "${SLURM_JOB_ID:-}" ]; then
+    say "this is a batch script: submit it with sbatch $0"
+    exit 2
+  fi
+  umask 077
+  place=$run
+  place_inside=$run_inside
+  job=$SLURM_JOB_ID
+  before=${1:-0} # starts in jobs before this one
+  starts=$((before + ${SLURM_RESTART_COUNT:-0} + 1))
+  make_attempt
+  exec >> "$folder/logs/run.log" 2>&1
+  printf '{"job_id": "%s", "node": "%s", "restart_count": %d, "started_at": "%s"}\n' "${SLURM_JOB_ID:-}" \
+    "${SLURMD_NODENAME:-}" "${SLURM_RESTART_COUNT:-0}" "$(date --iso-8601=seconds)" > "$folder/job.json"
+  say "job ${SLURM_JOB_ID:-} on ${SLURM_JOB_NODELIST:-${SLURMD_NODENAME:-$(hostname)}}, attempt $attempt"
+
+  command -v "$singularity" > /dev/null || fail 72 no-singularity \
+    "Singularity is not installed on this node (no command $singularity); tell your administrator" \
+    "本节点没有安装 Singularity（找不到命令 $singularity）；请联系管理员"
+  [ -r "$image" ] || fail 73 no-image \
+    "the image $image cannot be read on this node; tell your administrator" \
+    "本节点无法读取镜像 $image；请联系管理员"
+  local source
+  for source in /home /dataset; do
+    [ -e "$source" ] || fail 74 no-bind \
+      "$source, which the container needs, does not exist on this node; tell your administrator" \
+      "容器需要的 $source 在本节点不存在；请联系管理员"
+  done
+
+  # nothing of the shell that submitted this changes the container
+  local name
+  for name in $(compgen -e); do
+    case $name in
+      SINGULARITY_TMPDIR | APPTAINER_TMPDIR | SINGULARITY_CACHEDIR | APPTAINER_CACHEDIR) ;;
+      SINGULARITY* | APPTAINER* | JUPYTER* | JPY_* | SIFLAB_* | PYTHONPATH | PYTHONHOME | CONDA* | VIRTUAL_ENV) unset -v "$name" ;;
+    esac
+  done
+  export SRUN_CPUS_PER_TASK="${SLURM_CPUS_PER_TASK:-32}" # since Slurm 22.05 srun does not take it from the job
+  export OMP_NUM_THREADS=$((${SLURM_CPUS_PER_TASK:-32} > processes ? ${SLURM_CPUS_PER_TASK:-32} / processes : 1))
+  export NCCL_DEBUG=INFO
+  export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
+  make_data
+  # Where the nodes meet. Names are resolved here, since the image may know none of the cluster's.
+  local first address
+  first=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+  address=$(scontrol --oneliner show node "$first" | sed -n 's/.* NodeAddr=\([^ ]*\).*/\1/p')
+  master=$(getent ahosts "${address:-$first}" | awk 'NR == 1 { print $1 }')
+  [ -n "$master" ] || fail 78 no-rendezvous \
+    "the address of the first node, ${first:-unknown}, is not known on ${SLURMD_NODENAME:-this node}; tell your administrator" \
+    "在 ${SLURMD_NODENAME:-本节点} 上无法解析首个节点 ${first:-未知} 的地址；请联系管理员"
+  port=$((20000 + SLURM_JOB_ID % 10000)) # below the ports that the kernel gives away
+  while (exec 3<> "/dev/tcp/$master/$port") 2> /dev/null; do # someone listens there
+    port=$((20000 + (port - 19999) % 10000))
+  done
+  say "rendezvous at $master:$port"
+  cd / # Singularity mounts the folder that it is started in
+  # one task a node; the runner there adds --node-rank=$SLURM_NODEID and what each process is to run, and passes signals on
+  srun --nodes="$SLURM_NNODES" --ntasks-per-node=1 --export=ALL --kill-on-bad-exit=1 --input=none \
+    "${container[@]}" "$run_inside/runner.pyz" --node --run "$run_inside" --attempt "$attempt" -- \
+    -m torch.distributed.run --nnodes="$SLURM_NNODES" --nproc-per-node="$processes" --max-restarts=0 \
+    --rdzv-backend=static --master-addr="$master" --master-port="$port" \
+    --rdzv-id="$SLURM_JOB_ID-${SLURM_RESTART_COUNT:-0}" &
+  step=$!
+  trap 'forward TERM' TERM
+  trap 'forward USR2' USR2 # the warning before the time limit
+  local code
+  step_code=127
+  while :; do # a trapped signal ends wait early: wait again
+    interrupted=
+    wait "$step"
+    code=$?
+    [ "$code" -eq 127 ] || step_code=$code
+    [ -n "$interrupted" ] || break
+  done
+
+  if [ "$step_code" -eq 5 ] && [ -n "${warned:-}" ] && [ -z "${ended:-}" ] && [ "$starts" -lt "$attempts" ]; then
+    go_on
+  fi
+  if [ ! -e "$folder/progress.json" ] && [ ! -e "$folder/result.json" ] && [ "$step_code" -ne 0 ]; then
+    fail 75 no-container "the container did not start, or the runner in it (exit code $step_code): see the lines above" \
+      "容器或其中的运行器没有启动（退出码 $step_code）：见上面的输出"
+  fi
+  if [ "$step_code" -ge 128 ]; then
+    fail 76 signal "the notebook's process was ended by signal $((step_code - 128))" \
+      "notebook 的进程被信号 $((step_code - 128)) 终止"
+  fi
+  finish "$step_code" ""
+}
+
+main "$@"
