@@ -41,4 +41,4 @@ def folder_name(run_id: str, name: str, created: datetime) -> str:
 def title_of(name: str | None, path: str) -> str:
     """The name that a person gave, else that of the notebook without its ending."""
     given = (name or "").strip()
-    return given or PurePath(path).name.removesuffix(".ipynb") or "notebook"
+    return given or PurePath(path).name.removesuffix(".ipynb").removesuffix(".py") or "notebook"
