@@ -13,6 +13,7 @@ from .logs import KernelLog, RunLog
 from .notebook import BadNotebook, Notebook, blank, close_states, code_numbers, count_ended, read_notebook
 from .outcome import Outcome, bounded, disk_failure, internal, journal_incomplete, unsaved, words
 from .outputs import Outputs
+from .parameters import inject, values_of
 from .progress import ProgressWriter
 from .result import EXIT_CODES, Result, Words, write_result
 from .saving import Reserve, Saver
@@ -102,6 +103,7 @@ def _begin(folder: AttemptFolder, stop: StopRequest) -> Attempt:
     if request is None:
         raise BadNotebook("request.json is missing or not JSON: the run folder is not complete")
     notebook = read_notebook(folder.input)
+    inject(notebook, values_of(folder, request))
     blank(notebook)
     return Attempt(folder, request, notebook, stop)
 
