@@ -1,7 +1,7 @@
 """What Slurm says about runs: one squeue for all jobs of the user, and one sacct for those that left the queue."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from siflab.errors import SlurmUnreachable
 from siflab.runs.viewer import Viewer
@@ -30,6 +30,14 @@ class Evidence:
     accounting: dict[str, list[AccountingRecord]] = field(default_factory=dict)
     asked: frozenset[str] = frozenset()
     no_accounting: bool = False
+    elements: dict[str, dict[tuple[str, int], str]] = field(default_factory=dict)
+    """Of job arrays, by the run's id: (array's job id, task) -> the element's own job id."""
+
+    def submitted_for(self, run_id: str, known: Sequence[str] = ()) -> str | None:
+        """The id that sbatch gave to a job of this run: of an array its own, not an element's. None of `known`."""
+        arrays = {array for array, _ in self.elements.get(run_id, {})}
+        alone = {self.marks[run_id]} if run_id in self.marks and not arrays else set()
+        return max((arrays | alone) - set(known), key=int, default=None)
 
     def job_of(self, run_id: str) -> str | None:
         """The newest job whose comment names this run; the jobs looked at are the user's own, so a mark is theirs."""
@@ -45,10 +53,14 @@ def ask_queue(viewer: Viewer, timeout: float | None = None) -> Evidence:
         return Evidence(False, _message(error, "squeue"))
     queue = {record.job_id: record for record in records}
     marks: dict[str, str] = {}
+    elements: dict[str, dict[tuple[str, int], str]] = {}
     for record in sorted(records, key=lambda record: int(record.job_id)):
         if record.comment.startswith(COMMENT):
-            marks[record.comment.removeprefix(COMMENT)] = record.job_id
-    return Evidence(queue=queue, marks=marks)
+            run_id = record.comment.removeprefix(COMMENT)
+            marks[run_id] = record.job_id
+            if record.array_task_id.isascii() and record.array_task_id.isdigit():
+                elements.setdefault(run_id, {})[record.array_job_id, int(record.array_task_id)] = record.job_id
+    return Evidence(queue=queue, marks=marks, elements=elements)
 
 
 def ask_accounting(viewer: Viewer, evidence: Evidence, jobs: Iterable[str]) -> Evidence:
@@ -60,16 +72,14 @@ def ask_accounting(viewer: Viewer, evidence: Evidence, jobs: Iterable[str]) -> E
     for start in range(0, len(wanted), _AT_ONCE):
         done = viewer.slurm.run(sacct_jobs(wanted[start : start + _AT_ONCE]))
         if not done.ok and "accounting storage is disabled" in done.stderr.lower():
-            return Evidence(True, None, evidence.queue, evidence.marks, {}, frozenset(wanted), True)
+            return replace(evidence, accounting={}, asked=frozenset(wanted), no_accounting=True)
         try:
             records = parse_sacct(_answer(require_reachable(done)))
         except (SlurmUnreachable, Unreadable) as error:
-            return Evidence(
-                True, _message(error, "sacct"), evidence.queue, evidence.marks, found, frozenset(found), False
-            )
+            return replace(evidence, message=_message(error, "sacct"), accounting=found, asked=frozenset(found))
         for record in records:
             found.setdefault(record.job_id, []).append(record)
-    return Evidence(True, None, evidence.queue, evidence.marks, found, frozenset(wanted), False)
+    return replace(evidence, accounting=found, asked=frozenset(wanted))
 
 
 def _answer(done: Completed) -> str:

@@ -59,6 +59,11 @@ class RunFolder:
         """The snapshot of the script, where it is one that runs."""
         return self.path / "input.py"
 
+    @property
+    def points(self) -> Path:
+        """The parameters of a sweep's points: {"points": [{"number": 0, "parameters": {...}}, ...]}."""
+        return self.path / "points.json"
+
     def job_log(self) -> Path | None:
         """What Slurm itself said of the newest job (`siflab.script.run.LOG`)."""
         found = []

@@ -21,11 +21,13 @@ from siflab.notebook import (
     read_notebook,
     read_script,
 )
+from siflab.notebook.parameters import check_parameters
 from siflab.runs.environments import KernelChoice, choose
 from siflab.runs.job_view import JobView
 from siflab.runs.modes import check_mode
 from siflab.runs.naming import folder_name, slug, title_of
 from siflab.runs.request import RunRequest
+from siflab.runs.sweep import points_of
 from siflab.runs.viewer import Viewer
 from siflab.script.run import RunPlan
 from siflab.text import Text
@@ -45,6 +47,8 @@ class Prepared:
     job_view: JobView
     findings: list[Finding]
     kernel_choice: KernelChoice
+    parameters: dict[str, Any]
+    points: list[dict[str, Any]]
 
     @property
     def processes(self) -> int:
@@ -78,6 +82,8 @@ class Prepared:
             signal=self.request.signal,
             requeue=site.runs.requeue,
             scratch=self._scratch(viewer, Path(folder).name),
+            points=len(self.points),
+            at_once=self.request.sweep.at_once if self.request.sweep else None,
         )
 
     def _defaults(self, site: Site) -> dict[str, str]:
@@ -106,8 +112,9 @@ class Prepared:
             "name": self.title,
             "mode": self.request.mode,
             "kind": "script" if self.notebook.is_script else "notebook",
-            "parameters": self.request.parameters,
+            "parameters": self.parameters,
             "arguments": list(self.request.arguments),
+            "points": len(self.points),
             "nodes": self.resources.nodes,
             "processes": self.processes if self.request.mode == "distributed" else 1,
             "attempts": self.request.attempts,
@@ -135,7 +142,7 @@ class Prepared:
             "profile": self.resources.profile,
             "resources": self.resources.as_dict(),
             "slurm": self.resources.sbatch_options(),
-            "request": self.request.model_dump(mode="json", exclude_none=True),
+            "request": self.request.model_dump(mode="json", exclude_none=True, exclude={"sweep"}),
         }
 
     def _kernel(self) -> str | None:
@@ -187,6 +194,8 @@ def prepare(viewer: Viewer, request: RunRequest, *, findings_block: bool = True)
             errors.append(_not_in_job(path, viewer))
     if resources is None or notebook is None or source is None or workdir is None or errors:
         raise Invalid(errors)
+    parameters = check_parameters(notebook, request.parameters)
+    points = points_of(request, notebook) if request.sweep is not None else []
     own = choose(viewer, request.kernel or notebook.kernel, resources)
     around = surroundings(viewer, job_view, request, resources, own)
     findings = preflight(notebook, around)
@@ -204,6 +213,8 @@ def prepare(viewer: Viewer, request: RunRequest, *, findings_block: bool = True)
         job_view=job_view,
         findings=findings,
         kernel_choice=own,
+        parameters=parameters,
+        points=points,
     )
 
 

@@ -5,9 +5,11 @@ the same: its comment is looked for before anything is said.
 """
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
+from itertools import zip_longest
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -20,9 +22,12 @@ from siflab.runs.naming import new_id
 from siflab.runs.preparation import Prepared, prepare
 from siflab.runs.request import RunRequest
 from siflab.runs.run import Run
+from siflab.runs.sweep import Chunk, chunks
 from siflab.runs.viewer import Viewer
 from siflab.script.run import RunPlan, render_run
 from siflab.slurm.answers import parse_job_id, sbatch_error
+from siflab.slurm.array_limits import read_array_limits
+from siflab.slurm.commands import scancel
 from siflab.slurm.execute import Completed, require_reachable
 from siflab.text import Text
 
@@ -51,18 +56,28 @@ def submit(viewer: Viewer, request: RunRequest, wait: Callable[[float], None] = 
     if request.submit_key is not None and find_folder(root, run_id) is not None:
         return _made_by_another(viewer, root, run_id, wait)
     prepared = prepare(viewer, request)
+    arrays = _arrays(viewer, prepared)
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         sweep(root)
         making = _reserve(root, run_id, wait)
         if making is None:
             return _made_by_another(viewer, root, run_id, wait)
-        plan, folder = _make(viewer, root, making, prepared, run_id)
+        plans, folder = _make(viewer, root, making, prepared, run_id, arrays)
     except OSError as error:
         raise _cannot_write(root, error) from error
     if not request.script_only:
-        _hand_over(viewer, folder, plan, request, wait)
+        _hand_over(viewer, folder, plans, request, wait)
     return get_run(viewer, run_id)
+
+
+def _arrays(viewer: Viewer, prepared: Prepared) -> list[Chunk]:
+    """The job arrays of a sweep, as the cluster's limits allow; one for everything else."""
+    if not prepared.points:
+        return [Chunk(0, 0)]
+    resources = prepared.resources
+    limits = read_array_limits(viewer.slurm, viewer.user, resources.account, resources.qos)
+    return chunks(len(prepared.points), limits)
 
 
 def _reserve(root: Path, run_id: str, wait: Callable[[float], None]) -> Path | None:
@@ -97,59 +112,83 @@ def _made_by_another(viewer: Viewer, root: Path, run_id: str, wait: Callable[[fl
     return get_run(viewer, run_id)
 
 
-def _make(viewer: Viewer, root: Path, making: Path, prepared: Prepared, run_id: str) -> tuple[RunPlan, RunFolder]:
+def _make(
+    viewer: Viewer, root: Path, making: Path, prepared: Prepared, run_id: str, arrays: list[Chunk]
+) -> tuple[list[RunPlan], RunFolder]:
     """All files, then one rename: nobody sees a run folder that is not complete. When it raises, nothing is left."""
     beside, created = RunFolder(making), datetime.now().astimezone()
     try:
-        plan = prepared.plan(viewer, run_id, created)
+        whole = prepared.plan(viewer, run_id, created)
+        names = ["job.sh", *(f"job-{number}.sh" for number in range(2, len(arrays) + 1))]
+        plans = [
+            replace(whole, points=array.count, offset=array.offset, script=name)
+            for array, name in zip(arrays, names, strict=True)
+        ]
         write_file(beside.input_script if prepared.notebook.is_script else beside.input, prepared.notebook.content)
         write_file(beside.runner, build_archive())
-        write_file(beside.script, render_run(plan).encode("utf-8", "surrogateescape"), 0o700)
+        for plan in plans:
+            write_file(making / plan.script, render_run(plan).encode("utf-8", "surrogateescape"), 0o700)
+        if prepared.points:
+            points = [{"number": number, "parameters": values} for number, values in enumerate(prepared.points)]
+            write_json(beside.points, {"points": points})
         if prepared.kernel_choice.environment is not None:
             write_json(beside.environment, prepared.kernel_choice.environment.record())
-        write_json(beside.request, prepared.request_json(viewer, plan, created))
-        write_json(beside.submission, _submission(plan, prepared.request))
-        folder = RunFolder(root / Path(plan.folder).name)
+        write_json(beside.request, prepared.request_json(viewer, whole, created))
+        write_json(beside.submission, _submission(plans, prepared.request))
+        folder = RunFolder(root / Path(whole.folder).name)
         making.rename(folder.path)
     except BaseException:
         shutil.rmtree(making, ignore_errors=True)
         raise
-    return plan, folder
+    return plans, folder
 
 
-def _submission(plan: RunPlan, request: RunRequest, job_id: str | None = None) -> dict[str, object]:
+def _submission(plans: list[RunPlan], request: RunRequest, job_ids: Sequence[str] = ()) -> dict[str, object]:
     """submission.json: the submit id (what the job's comment has) before sbatch, the job id after; none follows where
-    only the script was asked for."""
+    only the script was asked for. Of a sweep `arrays` has each array with its points."""
     now = None if request.script_only else datetime.now().astimezone().isoformat(timespec="milliseconds")
-    return {"submit_id": plan.run_id, "submit_key": request.submit_key, "requested_at": now, "job_id": job_id}
+    known: dict[str, object] = {"submit_id": plans[0].run_id, "submit_key": request.submit_key, "requested_at": now}
+    if plans[0].points:
+        known["arrays"] = [
+            {"job_id": job_id, "offset": plan.offset, "points": plan.points}
+            for job_id, plan in zip_longest(job_ids, plans)
+        ]
+    return {**known, "job_id": next(iter(job_ids), None)}
 
 
 def _hand_over(
-    viewer: Viewer, folder: RunFolder, plan: RunPlan, request: RunRequest, wait: Callable[[float], None]
-) -> str:
-    script = folder.script.read_text("utf-8", "surrogateescape")
-    done = viewer.slurm.run(sbatch_argv(), stdin=script, cwd=str(folder.path))
-    job_id = parse_job_id(done.stdout) if done.ok else None
-    if job_id is None and (done.ok or done.unreachable):
-        if done.not_run:
-            folder.remove()
-            require_reachable(done)
-        job_id = _find_late(viewer, plan.run_id, wait)
+    viewer: Viewer, folder: RunFolder, plans: list[RunPlan], request: RunRequest, wait: Callable[[float], None]
+) -> None:
+    """Each script to sbatch; where a sweep needs several arrays one begins after the other, so that no more points run
+    at once than were asked for."""
+    job_ids: list[str] = []
+    for plan in plans:
+        after = [f"--dependency=afterany:{job_ids[-1]}"] if job_ids else []
+        script = (folder.path / plan.script).read_text("utf-8", "surrogateescape")
+        done = viewer.slurm.run([*sbatch_argv(), *after], stdin=script, cwd=str(folder.path))
+        job_id = parse_job_id(done.stdout) if done.ok else None
+        if job_id is None and (done.ok or done.unreachable):
+            if done.not_run and not job_ids:
+                folder.remove()
+                require_reachable(done)
+            job_id = _find_late(viewer, plan.run_id, wait, job_ids)
+            if job_id is None:
+                raise _unanswered(done, folder)
         if job_id is None:
-            raise _unanswered(done, folder)
-    if job_id is None:
-        folder.remove()
-        raise _refused(done)
-    with suppress(OSError):  # a full disk: the job's comment names the run, so it is found all the same
-        write_json(folder.submission, _submission(plan, request, job_id))
-    return job_id
+            if job_ids:
+                viewer.slurm.run(scancel(job_ids))
+            folder.remove()
+            raise _refused(done)
+        job_ids.append(job_id)
+        with suppress(OSError):  # a full disk: the job's comment names the run, so it is found all the same
+            write_json(folder.submission, _submission(plans, request, job_ids))
 
 
-def _find_late(viewer: Viewer, run_id: str, wait: Callable[[float], None]) -> str | None:
-    """The job of an sbatch whose answer was lost, looked for by its comment."""
+def _find_late(viewer: Viewer, run_id: str, wait: Callable[[float], None], known: Sequence[str] = ()) -> str | None:
+    """The job of an sbatch whose answer was lost, looked for by its comment; not one of those that are known."""
     until = monotonic() + LATE
     while True:
-        job_id = ask_queue(viewer, _PATIENCE).job_of(run_id)
+        job_id = ask_queue(viewer, _PATIENCE).submitted_for(run_id, known)
         if job_id is not None or monotonic() >= until:
             return job_id
         wait(_AGAIN)

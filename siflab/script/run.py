@@ -35,7 +35,8 @@ class RunPlan:
     """What the script of one run is made of. Paths are the host's but for those called inside; `home` is (host,
     inside), so is `scratch`, the run's own folder on the site's scratch file system. `warning` is the time in seconds
     before the limit at which the run is told to save, by `signal`. `processes` a node, for ``distributed``; `points`
-    how many a sweep has (in this array), `at_once` of them at the same time."""
+    how many a sweep has in this array, from the point `offset` on, `at_once` of them at the same time; `script` is its
+    file in the run folder."""
 
     run_id: str
     job_name: str
@@ -57,6 +58,8 @@ class RunPlan:
     scratch: tuple[str, str] | None = None
     points: int = 0
     at_once: int | None = None
+    offset: int = 0
+    script: str = "job.sh"
 
 
 def render_run(plan: RunPlan) -> str:
@@ -79,6 +82,7 @@ def render_run(plan: RunPlan) -> str:
         title=_for_comment(plan.title),
         source=_for_comment(plan.source),
         version=siflab.__version__,
+        script=plan.script,
         more_codes=more_codes + (", 78 the nodes cannot meet" if distributed else ""),
         directives="\n".join(directives(plan)),
         run=quoted(plan.folder),
@@ -92,7 +96,7 @@ def render_run(plan: RunPlan) -> str:
         threads=_threads(plan),
         environment="".join(f"  export {name}={quoted(value)}\n" for name, value in sorted(plan.environment.items())),
         container=_lines(container, {plan.singularity.command: '"$singularity"', resources.image.path: '"$image"'}),
-        place=_part("run/place_point.sh" if sweep else "run/place_run.sh"),
+        place=_part("run/place_point.sh", offset=str(plan.offset)) if sweep else _part("run/place_run.sh"),
         make_data=_part("run/data_scratch.sh" if plan.scratch else "run/data.sh") + "\n",
         requeue=_requeue(plan),
         rendezvous=_part("run/rendezvous.sh") if distributed else "",
@@ -150,15 +154,16 @@ def _requeue(plan: RunPlan) -> str:
     follow_up = filled(
         "run/follow_up.sh",
         array='--array="$SLURM_ARRAY_TASK_ID" ' if sweep else "",
-        offset='"$((point - SLURM_ARRAY_TASK_ID))" ' if sweep else "",
+        offset=f"{plan.offset} " if sweep else "",
+        script=plan.script,
     )
     if plan.requeue == "follow-up":
         return f"  local said code\n{follow_up}"
     return filled("run/requeue.sh", follow_up=follow_up.rstrip("\n"))
 
 
-def _part(name: str) -> str:
-    return filled(name).rstrip("\n")
+def _part(name: str, **values: str) -> str:
+    return filled(name, **values).rstrip("\n")
 
 
 def _lines(argv: list[str], variables: Mapping[str, str]) -> str:

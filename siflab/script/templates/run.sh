@@ -1,7 +1,7 @@
 #!/bin/bash
 # Siflab run @{id}: @{title}
 # From @{source}
-# Written by Siflab @{version}. It may be read, edited and submitted by hand: sbatch job.sh
+# Written by Siflab @{version}. It may be read, edited and submitted by hand: sbatch @{script}
 # Each start makes a new folder attempts/K with the executed notebook, its log and its result.
 #
 # Exit codes: 0 completed, 1 a cell failed, 3 the kernel died, 4 a cell took too long, 5 stopped by a signal, 70 the runner

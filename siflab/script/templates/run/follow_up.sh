@@ -5,5 +5,5 @@
       SLURM_* | SBATCH_* | SRUN_* | SIFLAB_*) unset -v "$name" ;;
     esac
   done
-  said=$(sbatch --dependency="afterany:$job" @{array}"$run/job.sh" @{offset}"$starts" 2>&1)
+  said=$(sbatch --dependency="afterany:$job" @{array}"$run/@{script}" @{offset}"$starts" 2>&1)
   code=$?

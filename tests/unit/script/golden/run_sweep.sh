@@ -113,7 +113,7 @@ go_on() { # in another start of this job, or in a job after it where this one ma
       SLURM_* | SBATCH_* | SRUN_* | SIFLAB_*) unset -v "$name" ;;
     esac
   done
-  said=$(sbatch --dependency="afterany:$job" --array="$SLURM_ARRAY_TASK_ID" "$run/job.sh" "$((point - SLURM_ARRAY_TASK_ID))" "$starts" 2>&1)
+  said=$(sbatch --dependency="afterany:$job" --array="$SLURM_ARRAY_TASK_ID" "$run/job.sh" 0 "$starts" 2>&1)
   code=$?
   [ "$code" -eq 0 ] || fail 77 no-requeue \
     "it could not be queued again: $said; submit it again (siflab resume abcdefg2), its checkpoints are kept" \
