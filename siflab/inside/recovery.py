@@ -35,10 +35,11 @@ class Recovery:
     recovered_at: str
 
 
-def recover(run: Path | str, number: int) -> Recovery | None:
-    """Replay the journal of attempt `number` into its output.ipynb; None when the attempt has a result, or never
-    began to write. What was already replayed is not replayed again. Raises OSError, BadNotebook."""
-    attempt = AttemptFolder(Path(run), number)
+def recover(run: Path | str, number: int, point: int | None = None) -> Recovery | None:
+    """Replay the journal of attempt `number` (of a sweep's point, if given) into its output.ipynb; None when the
+    attempt has a result, or never began to write. What was already replayed is not replayed again. Raises OSError,
+    BadNotebook."""
+    attempt = AttemptFolder(Path(run), number, point)
     if not attempt.folder.is_dir() or read_result(attempt) is not None:
         return None
     journal_bytes = attempt.journal.stat().st_size if attempt.journal.exists() else 0

@@ -7,6 +7,7 @@ only. What they return has `as_dict()` in the shape of openapi.yaml.
 from siflab.runs.cancel import cancel
 from siflab.runs.listing import RunList, get_run, list_runs
 from siflab.runs.log import LogPiece, read_log
+from siflab.runs.point_table import PointTable, list_points, rerun_failed
 from siflab.runs.preview import Preview, preflight, preview
 from siflab.runs.request import RunRequest
 from siflab.runs.run import Run
@@ -18,6 +19,7 @@ from siflab.runs.views import inventory_view, session_view, site_view
 
 __all__ = [
     "LogPiece",
+    "PointTable",
     "Preview",
     "Run",
     "RunList",
@@ -29,10 +31,12 @@ __all__ = [
     "extension_view",
     "get_run",
     "inventory_view",
+    "list_points",
     "list_runs",
     "preflight",
     "preview",
     "read_log",
+    "rerun_failed",
     "session_view",
     "site_view",
     "submit",

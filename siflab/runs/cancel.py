@@ -1,7 +1,8 @@
 """Cancelling a run."""
 
 from siflab.errors import Conflict, SlurmRefused
-from siflab.runs.listing import get_run
+from siflab.runs.folder import read_json
+from siflab.runs.listing import folder_of, get_run
 from siflab.runs.run import Run
 from siflab.runs.viewer import Viewer
 from siflab.slurm.commands import scancel
@@ -25,7 +26,9 @@ def cancel(viewer: Viewer, run_id: str) -> Run:
                 f"尚不确定 Slurm 是否已接受运行 {run_id}；请一分钟后再试",
             )
         )
-    done = require_reachable(viewer.slurm.run(scancel([run.job_id])))
+    arrays = (read_json(folder_of(viewer, run_id).submission) or {}).get("arrays") or []
+    jobs = [run.job_id, *(str(array["job_id"]) for array in arrays if array.get("job_id"))]
+    done = require_reachable(viewer.slurm.run(scancel(list(dict.fromkeys(jobs)))))
     if not done.ok and not any(words in done.stderr.lower() for words in _GONE):
         words = done.stderr.strip().splitlines()[-1][:200] if done.stderr.strip() else f"exit code {done.returncode}"
         raise SlurmRefused(

@@ -64,6 +64,11 @@ class RunFolder:
         """The parameters of a sweep's points: {"points": [{"number": 0, "parameters": {...}}, ...]}."""
         return self.path / "points.json"
 
+    @property
+    def points_status(self) -> Path:
+        """What was found of points that are over; by whoever looks."""
+        return self.path / "points-status.json"
+
     def job_log(self) -> Path | None:
         """What Slurm itself said of the newest job (`siflab.script.run.LOG`)."""
         found = []

@@ -9,7 +9,8 @@ from typing import Any
 from siflab.errors import Internal, NotFound
 from siflab.runs.evidence import Evidence, ask_accounting, ask_queue
 from siflab.runs.folder import RunFolder, find_folder, run_folders
-from siflab.runs.reading import Reading, kept_run
+from siflab.runs.points import reading_of
+from siflab.runs.reading import kept_run
 from siflab.runs.run import Run
 from siflab.runs.status import needs_accounting
 from siflab.runs.viewer import Viewer
@@ -51,7 +52,7 @@ def get_run(viewer: Viewer, run_id: str) -> Run:
 def look(viewer: Viewer, folders: list[RunFolder], evidence: Evidence) -> list[tuple[Run, Evidence]]:
     """Each run, with the evidence that its state was derived from."""
     kept = [kept_run(viewer, folder, evidence) for folder in folders]
-    readings = [None if run else Reading(viewer, folder) for run, folder in zip(kept, folders, strict=True)]
+    readings = [None if run else reading_of(viewer, folder) for run, folder in zip(kept, folders, strict=True)]
     jobs = [reading.job_id(evidence) for reading in readings if reading is not None]
     evidence = ask_accounting(viewer, evidence, [job for job in jobs if job and needs_accounting(job, evidence)])
     now = datetime.now().astimezone()

@@ -115,6 +115,7 @@ class Prepared:
             "parameters": self.parameters,
             "arguments": list(self.request.arguments),
             "points": len(self.points),
+            "at_once": plan.at_once,
             "nodes": self.resources.nodes,
             "processes": self.processes if self.request.mode == "distributed" else 1,
             "attempts": self.request.attempts,

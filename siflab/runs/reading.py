@@ -25,6 +25,11 @@ _NO_RESOURCES = {
 class Reading:
     """One run folder, its files read when they are needed."""
 
+    final = False
+    """Of the run that `run` gave: nothing more will happen to it."""
+    counts: dict[str, int] | None = None
+    """A sweep's points by state."""
+
     def __init__(self, viewer: Viewer, folder: RunFolder) -> None:
         self.viewer, self.folder = viewer, folder
         self.request = read_json(folder.request)
@@ -62,7 +67,8 @@ class Reading:
     def run(self, evidence: Evidence, now: datetime) -> Run:
         """The run as it is; a final state is kept, and an attempt without a result is recovered."""
         traces = self.traces(evidence)
-        status = derive(traces, evidence, now)
+        status = self.status(traces, evidence, now)
+        self.final = status.final
         recovery = self._recover(traces) if status.final else None
         if recovery is not None and status.reason is not None and status.state != "completed":
             status = replace(status, reason=status.reason + words.killed_in(recovery.cell_number))
@@ -70,6 +76,9 @@ class Reading:
         if status.final:
             self._keep(run)
         return run
+
+    def status(self, traces: Traces, evidence: Evidence, now: datetime) -> Status:
+        return derive(traces, evidence, now)
 
     def assemble(self, status: Status, progress: dict[str, Any] | None, error: dict[str, Any] | None) -> Run:
         request = self.request
@@ -100,6 +109,7 @@ class Reading:
             exit_code=status.exit_code,
             error=error,
             progress=progress,
+            points=dict(self.counts) if self.counts is not None else None,
         )
 
     def _recover(self, traces: Traces) -> Recovery | None:
@@ -109,7 +119,8 @@ class Reading:
         for number in self.numbers:
             found = None
             with suppress(Exception):
-                found = recover(self.folder.path, number)
+                attempt = self.folder.attempt(number)
+                found = recover(attempt.run, number, attempt.point)
         return found if traces.number and traces.result is None else None
 
     def _progress(self, status: Status, traces: Traces, recovery: Recovery | None) -> dict[str, Any] | None:
@@ -160,6 +171,8 @@ def kept_run(viewer: Viewer, folder: RunFolder, evidence: Evidence) -> Run | Non
 def _stamp(folder: RunFolder) -> tuple[int, int] | None:
     try:
         kept = folder.status.stat().st_mtime_ns
+        if kept < folder.submission.stat().st_mtime_ns:  # submitted again since
+            return None
     except OSError:
         return None
     try:
@@ -180,6 +193,7 @@ def _from_kept(reading: Reading, kept: dict[str, Any]) -> Run:
         exit_code=kept.get("exit_code"),
         final=True,
     )
+    reading.counts = kept.get("points")
     return reading.assemble(status, kept.get("progress"), kept.get("error"))
 
 

@@ -34,6 +34,7 @@ class Run:
     exit_code: int | None = None
     error: dict[str, Any] | None = None
     progress: dict[str, Any] | None = None
+    points: dict[str, int] | None = None
 
     @property
     def state_text(self) -> Text:
@@ -68,6 +69,7 @@ class Run:
             "resources": self.resources,
             "progress": self.progress,
             "attempts": self.attempts,
+            "points": self.points,
         }
 
 

@@ -34,6 +34,7 @@ PREEMPTED = Text(
     "It gave way to a job of higher priority. Submit it again, or choose a partition that is not preempted.",
     "被更高优先级的作业抢占。请重新提交，或选择不会被抢占的分区。",
 )
+NEVER_STARTED = Text("It was cancelled before it started.", "在开始之前已被取消。")
 CANCELLED = Text("It was cancelled. What was printed until then is kept.", "已被取消。此前的输出均已保留。")
 NO_RESULT = Text(
     "Slurm says that the job completed, but the notebook left no result: it was ended in a way that nobody noticed. "
@@ -108,6 +109,16 @@ def exited(code: int | None) -> Text:
     return Text(
         f"It ended with exit code {code}; see the log." if code is not None else "It failed; see the log.",
         f"以退出码 {code} 结束；请查看日志。" if code is not None else "运行失败；请查看日志。",
+    )
+
+
+def points(counts: dict[str, int]) -> Text:
+    """``3 of 10 points completed, 1 failed``: a sweep's points by state."""
+    done, total = counts.get("completed", 0), sum(counts.values())
+    rest = [(number, STATES[state]) for state, number in counts.items() if state != "completed"]
+    return Text(
+        ", ".join([f"{done} of {total} points completed", *(f"{number} {state.en}" for number, state in rest)]),
+        "，".join([f"{total} 个点中已完成 {done} 个", *(f"{number} 个{state.zh}" for number, state in rest)]),
     )
 
 

@@ -7,7 +7,14 @@ from siflab_extension.handlers.environments import EnvironmentJobHandler, Enviro
 from siflab_extension.handlers.events import EventsHandler
 from siflab_extension.handlers.extension import ExtensionHandler
 from siflab_extension.handlers.promotion import PreflightHandler, PreviewHandler
-from siflab_extension.handlers.runs import CancelHandler, LogHandler, RunHandler, RunsHandler
+from siflab_extension.handlers.runs import (
+    CancelHandler,
+    LogHandler,
+    PointsHandler,
+    RerunPointsHandler,
+    RunHandler,
+    RunsHandler,
+)
 from siflab_extension.handlers.site import InventoryHandler, SessionHandler, SiteHandler
 from siflab_extension.pattern import RUN_ID
 
@@ -23,6 +30,8 @@ ROUTES: dict[str, type[RequestHandler]] = {
     "/runs/{id}": RunHandler,
     "/runs/{id}/cancel": CancelHandler,
     "/runs/{id}/log": LogHandler,
+    "/runs/{id}/points": PointsHandler,
+    "/runs/{id}/points/rerun": RerunPointsHandler,
     "/environments": EnvironmentsHandler,
     "/environments/job": EnvironmentJobHandler,
     "/environments/job/stop": StopHandler,

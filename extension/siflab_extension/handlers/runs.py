@@ -1,4 +1,4 @@
-"""The runs of this user: `runs`, `runs/{id}`, `runs/{id}/cancel`, `runs/{id}/log`.
+"""The runs of this user: `runs`, `runs/{id}`, and below that `cancel`, `log`, `points`, `points/rerun`.
 
 What changes a run also makes the watcher look, so that every open page of this server sees it at once.
 """
@@ -55,3 +55,18 @@ class LogHandler(SiflabHandler):
             return runs.read_log(viewer, run_id, attempt, offset).as_dict()
 
         await self.answer(work)
+
+
+class PointsHandler(SiflabHandler):
+    @web.authenticated
+    @authorized
+    async def get(self, run_id: str) -> None:
+        await self.answer(lambda runs, viewer: runs.list_points(viewer, run_id).as_dict())
+
+
+class RerunPointsHandler(SiflabHandler):
+    @web.authenticated
+    @authorized
+    async def post(self, run_id: str) -> None:
+        await self.answer(lambda runs, viewer: runs.rerun_failed(viewer, run_id).as_dict())
+        self.service.watcher.nudge()

@@ -189,6 +189,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/runs/{id}/points": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["RunId"];
+            };
+            cookie?: never;
+        };
+        /** The points of a sweep. */
+        get: operations["getPoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/{id}/points/rerun": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["RunId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Run the points again that failed, timed out or were cancelled. */
+        post: operations["rerunFailedPoints"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/environments": {
         parameters: {
             query?: never;
@@ -533,6 +571,41 @@ export interface components {
             resources: components["schemas"]["Resources"];
             progress: components["schemas"]["Progress"] | null;
             attempts: number;
+            /** @description of a sweep: how many points are in which state */
+            points?: {
+                [key: string]: number;
+            } | null;
+        };
+        PointTable: {
+            run: string;
+            /** @description names that any point has */
+            parameters: string[];
+            /** @description names that any point has recorded */
+            values: string[];
+            points: components["schemas"]["Point"][];
+        };
+        Point: {
+            number: number;
+            parameters: {
+                [key: string]: unknown;
+            };
+            state: string;
+            state_text?: components["schemas"]["Text"];
+            reason?: components["schemas"]["Text"] | null;
+            job_id?: string | null;
+            attempts?: number;
+            /** Format: date-time */
+            started_at?: string | null;
+            /** Format: date-time */
+            ended_at?: string | null;
+            seconds?: number | null;
+            exit_code?: number | null;
+            error?: components["schemas"]["RunError"] | null;
+            output?: string | null;
+            /** @description what siflab.record kept */
+            values: {
+                [key: string]: unknown;
+            };
         };
         RunError: {
             ename: string;
@@ -938,6 +1011,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LogPiece"];
+                };
+            };
+            default: components["responses"]["Failure"];
+        };
+    };
+    getPoints: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["RunId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PointTable"];
+                };
+            };
+            default: components["responses"]["Failure"];
+        };
+    };
+    rerunFailedPoints: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["RunId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sweep */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
                 };
             };
             default: components["responses"]["Failure"];

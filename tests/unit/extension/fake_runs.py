@@ -141,6 +141,14 @@ class FakeRuns:
         self.runs[run_id] = {**self._run(run_id), "state": "cancelled"}
         return self._answer("cancel", lambda: Result(self.runs[run_id]), run_id)
 
+    def list_points(self, _viewer: Viewer, run_id: str) -> Result:
+        point = {"number": 0, "parameters": {"rate": 0.1}, "state": "completed", "values": {"loss": 1.5}}
+        table = {"run": run_id, "parameters": ["rate"], "values": ["loss"], "points": [point]}
+        return self._answer("list_points", lambda: Result(table), run_id)
+
+    def rerun_failed(self, _viewer: Viewer, run_id: str) -> Result:
+        return self._answer("rerun_failed", lambda: Result(self._run(run_id)), run_id)
+
     def read_log(self, _viewer: Viewer, run_id: str, attempt: int | None, offset: int) -> Result:
         def piece() -> Result:
             ended = self._run(run_id)["state"] == "completed"

@@ -53,6 +53,15 @@ GOOD = [
     Good("/runs", "GET", "/runs", "list_runs", has={"runs": [sample_run("a.1")]}),
     Good("/runs", "POST", "/runs", "submit", REQUEST, arguments=None, status=201, has={"id": "new"}),
     Good("/runs/{id}", "GET", "/runs/a.1", "get_run", arguments=("a.1",), has={"id": "a.1"}),
+    Good("/runs/{id}/points", "GET", "/runs/a.1/points", "list_points", arguments=("a.1",), has={"values": ["loss"]}),
+    Good(
+        "/runs/{id}/points/rerun",
+        "POST",
+        "/runs/a.1/points/rerun",
+        "rerun_failed",
+        arguments=("a.1",),
+        has={"id": "a.1"},
+    ),
     Good("/runs/{id}/cancel", "POST", "/runs/a.1/cancel", "cancel", arguments=("a.1",), has={"state": "cancelled"}),
     Good("/runs/{id}/log", "GET", "/runs/a.1/log", "read_log", arguments=("a.1", None, 0), has={"text": "one\n"}),
     Good(
