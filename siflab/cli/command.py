@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from siflab.cli.ending import broken_pipe, explain, interrupted, unexpected
 from siflab.cli.parser import build
+from siflab.cli.promote_arguments import split
 from siflab.config import SiteError
 from siflab.errors import SiflabError
 
@@ -16,7 +17,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a name that this terminal's encoding lacks is no reason to fail
     try:
-        options = build().parse_args(arguments)
+        words, after = split(sys.argv[1:] if arguments is None else list(arguments))
+        options = build().parse_args(words)
+        if options.command == "promote":
+            options.arguments = after
     except SystemExit as end:  # argparse ends the process for --help and for wrong arguments
         return end.code if isinstance(end.code, int) else 2
     try:
@@ -47,6 +51,12 @@ def _show(options: argparse.Namespace) -> int:
     from siflab.cli.show import show
 
     return show(options)
+
+
+def _points(options: argparse.Namespace) -> int:
+    from siflab.cli.points import points
+
+    return points(options)
 
 
 def _logs(options: argparse.Namespace) -> int:
@@ -89,6 +99,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "promote": _promote,
     "runs": _runs,
     "show": _show,
+    "points": _points,
     "logs": _logs,
     "cancel": _cancel,
     "profiles": _profiles,

@@ -5,6 +5,7 @@ from typing import NoReturn
 
 import siflab
 from siflab.cli.ending import EXIT_CODES
+from siflab.cli.promote_arguments import add_promote
 from siflab.cli.terminal import pick, warn
 from siflab.text import terminal_language
 
@@ -49,9 +50,14 @@ def build() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"siflab {siflab.__version__}")
     commands = parser.add_subparsers(dest="command", metavar=pick("COMMAND", "命令"), required=True)
-    _promote(_command(commands, "promote", "submit a notebook as a batch job", "把 notebook 提交为批处理作业"))
+    add_promote(
+        _command(
+            commands, "promote", "submit a notebook or script as a batch job", "把 notebook 或脚本提交为批处理作业"
+        )
+    )
     _runs(_command(commands, "runs", "list your runs", "列出您的运行"))
     _show(_command(commands, "show", "say everything about one run", "显示一个运行的详情"))
+    _points(_command(commands, "points", "the table of a sweep", "显示参数扫描的结果表"))
     _logs(_command(commands, "logs", "print a run's log", "显示运行的日志"))
     _cancel(_command(commands, "cancel", "cancel runs", "取消运行"))
     _profiles(_command(commands, "profiles", "list what there is to choose", "列出可选的资源配置"))
@@ -72,49 +78,6 @@ def _command(commands: "argparse._SubParsersAction[_Parser]", name: str, en: str
     )
 
 
-def _promote(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "notebook",
-        metavar="NOTEBOOK",
-        help=pick("the notebook (.ipynb); it is never changed", "notebook（.ipynb）；不会被修改"),
-    )
-    add = parser.add_argument
-    add(
-        "--profile",
-        metavar="P",
-        help=pick(
-            "see `siflab profiles`; the site's default if left out", "见 `siflab profiles`；默认为站点的默认配置"
-        ),
-    )
-    add("--gpus", metavar="N", help=pick("GPUs per node", "每节点 GPU 数"))
-    add("--nodes", metavar="N", help=pick("nodes", "节点数"))
-    add("--cpus", metavar="N", help=pick("CPUs per node", "每节点 CPU 数"))
-    add("--memory", metavar="M", help=pick("memory per node, e.g. 16G", "每节点内存，例如 16G"))
-    add("--time", metavar="T", help=pick("time limit: 2:00:00 or 1-00:00:00", "时间上限：2:00:00 或 1-00:00:00"))
-    add("--image", metavar="I", help=pick("another image that the profile allows", "该配置允许的其他镜像"))
-    add(
-        "--kernel",
-        metavar="K",
-        help=pick("a kernel of the image; the notebook's own if left out", "镜像中的内核；默认为 notebook 自己的内核"),
-    )
-    add("--name", help=pick("a name for the run; the notebook's if left out", "运行的名称；默认为 notebook 的名称"))
-    add(
-        "--dry-run",
-        action="store_true",
-        help=pick("show the script and what Slurm says, submit nothing", "只显示脚本和 Slurm 的答复，不提交"),
-    )
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--wait", action="store_true", help=pick("return when the run has ended", "等待运行结束"))
-    how.add_argument(
-        "--follow", action="store_true", help=pick("print the log until the run has ended", "持续显示日志直到运行结束")
-    )
-    _json(parser)
-    parser.epilog = pick(
-        "example:\n  siflab promote train.ipynb --profile a100-1 --gpus 2 --time 1:00:00",
-        "示例：\n  siflab promote train.ipynb --profile a100-1 --gpus 2 --time 1:00:00",
-    )
-
-
 def _runs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", "-a", action="store_true", help=pick("also those long ended", "包括早已结束的运行"))
     parser.add_argument(
@@ -129,6 +92,25 @@ def _runs(parser: argparse.ArgumentParser) -> None:
 def _show(parser: argparse.ArgumentParser) -> None:
     _id(parser)
     _json(parser)
+
+
+def _points(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--sort",
+        metavar="C",
+        help=pick("by a parameter, a value, seconds, state ...", "按参数、记录值、seconds、state 等排序"),
+    )
+    add("--reverse", action="store_true", help=pick("the largest first", "从大到小"))
+    add("--csv", action="store_true", help=pick("as CSV", "输出 CSV"))
+    add(
+        "--rerun-failed",
+        action="store_true",
+        help=pick("run the points again that failed or were cancelled", "重新运行失败或被取消的点"),
+    )
+    _id(parser)
+    _json(parser)
+    parser.epilog = pick("example:\n  siflab points ID --sort loss", "示例：\n  siflab points ID --sort loss")
 
 
 def _logs(parser: argparse.ArgumentParser) -> None:

@@ -2,7 +2,9 @@
 
 import argparse
 import os
+from typing import Any
 
+from siflab.cli.choices import checked_request, read_parameters, read_sweep
 from siflab.cli.ending import interrupted
 from siflab.cli.following import follow_log, wait_for_end
 from siflab.cli.show import describe_end
@@ -13,7 +15,7 @@ from siflab.runs import Preview, RunRequest, Viewer, preflight, preview, submit
 from siflab.runs.views import site_view
 from siflab.text import Text
 
-_COUNTS = ("nodes", "gpus", "cpus")
+_COUNTS = ("nodes", "gpus", "cpus", "processes", "attempts")
 
 
 def promote(options: argparse.Namespace) -> int:
@@ -58,6 +60,13 @@ def _promote(options: argparse.Namespace, stage: _Stage) -> int:
         warn(describe_end(run))
     if options.json:
         print_json(run.as_dict())
+    elif options.script_only:
+        say(
+            pick(
+                f"run {run.id} was written, not submitted: {run.folder}", f"运行 {run.id} 已生成，未提交：{run.folder}"
+            )
+        )
+        say(pick("submit it on a login node with: sbatch job.sh", "在登录节点上提交：sbatch job.sh"))
     elif not (options.follow or options.wait):
         say(_submitted(run.id, run.job_id))
         say(pick(f"follow it with: siflab logs -f {run.id}", f"查看进展：siflab logs -f {run.id}"))
@@ -75,12 +84,24 @@ def _request(options: argparse.Namespace, viewer: Viewer) -> RunRequest:
         except ValueError:
             message = Text(f"{value!r} is not a whole number", f"{value!r} 不是整数")
             errors.append(FieldError(field, "not-a-number", message))
+    more: dict[str, Any] = {}
+    try:
+        more = {"parameters": read_parameters(options.parameter), "sweep": read_sweep(options)}
+    except Invalid as invalid:
+        errors += invalid.errors
     if options.name is not None and len(options.name) > 80:
         message = Text("a name may have at most 80 characters", "名称最多 80 个字符")
         errors.append(FieldError("name", "string-too-long", message))
     if errors:
         raise Invalid(errors)
-    return RunRequest(
+    if counts["attempts"] is None:
+        del counts["attempts"]
+    return checked_request(
+        mode=options.mode or ("sweep" if more["sweep"] else "notebook"),
+        arguments=tuple(options.arguments),
+        script_only=options.script_only,
+        **({"signal": options.signal} if options.signal else {}),
+        **more,
         path=os.path.abspath(options.notebook),  # noqa: PTH100 (links stay as the person knows them)
         profile=options.profile or site_view(viewer)["default_profile"] or "",
         name=options.name,

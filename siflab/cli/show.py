@@ -27,6 +27,7 @@ def in_lines(run: Run) -> str:
         (pick("why", "原因"), in_words(run.reason) if run.reason else ""),
         (pick("error", "错误"), _error(run)),
         (pick("cells", "单元格"), _cells(run)),
+        (pick("points", "点"), f"siflab points {run.id}" if run.points else ""),
         (pick("job", "作业号"), run.job_id or ""),
         (pick("node", "节点"), run.node or ""),
         (pick("created", "创建时间"), f"{run.created_at:%F %T}"),
