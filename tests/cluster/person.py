@@ -141,8 +141,8 @@ class Person:
     def runs_json(self) -> list[dict[str, Any]]:
         return json.loads(self.siflab("runs", "--json").stdout or '{"runs": []}')["runs"]
 
-    def notebook(self, name: str, *cells: str, metadata: dict[str, Any] | None = None) -> Path:
-        """A notebook with these code cells, owned by the user."""
+    def notebook(self, name: str, *cells: str | tuple[str, str], metadata: dict[str, Any] | None = None) -> Path:
+        """A notebook with these code cells (or cell and tag), owned by the user."""
         document = {
             "nbformat": 4,
             "nbformat_minor": 5,
@@ -151,8 +151,8 @@ class Person:
                 {
                     "cell_type": "code",
                     "id": f"cell-{index}",
-                    "metadata": {},
-                    "source": source,
+                    "metadata": {} if isinstance(source, str) else {"tags": [source[1]]},
+                    "source": source if isinstance(source, str) else source[0],
                     "outputs": [],
                     "execution_count": None,
                 }
