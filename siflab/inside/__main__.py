@@ -1,4 +1,4 @@
-"""``python runner.pyz --run RUNFOLDER --attempt K``: execute the notebook of a run. Exit codes:
+"""``python runner.pyz --run RUNFOLDER --attempt K [--point N]``: execute the notebook of a run. Exit codes:
 `result.EXIT_CODES`."""
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="runner.pyz", description="Execute the notebook of a Siflab run.")
     parser.add_argument("--run", required=True, type=Path, metavar="FOLDER", help="the run's folder, as seen here")
     parser.add_argument("--attempt", required=True, type=int, metavar="K", help="the attempt's number, from 1")
+    parser.add_argument("--point", type=int, metavar="N", help="of a sweep: the point's number, from 0")
     options = parser.parse_args(arguments)
     if options.attempt < 1:
         parser.error("--attempt counts from 1")
@@ -25,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     stop.listen()
     from .run import run_attempt  # after the signals are listened to
 
-    return run_attempt(AttemptFolder(options.run.resolve(), options.attempt), stop)
+    return run_attempt(AttemptFolder(options.run.resolve(), options.attempt, options.point), stop)
 
 
 if __name__ == "__main__":
