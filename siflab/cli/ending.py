@@ -22,7 +22,8 @@ EXIT_CODES: dict[int, tuple[str, str]] = {
 }
 _GOES_ON = Text("runs go on", "运行继续进行")
 _OPTIONS = {
-    "path": "NOTEBOOK",
+    "path": "FILE",
+    "arguments": "-- ARGUMENT",
     "": "",
     "seconds": "",
     "partition": "--profile",
@@ -34,8 +35,15 @@ _OPTIONS = {
 
 
 def option_of(field: str) -> str:
-    """The argument of `siflab promote` that a field of a request comes from."""
-    return _OPTIONS.get(field, f"--{field}")
+    """The argument of `siflab promote` that a field comes from: ``sweep.grid.rate`` is ``--sweep rate``."""
+    first, *rest = field.split(".")
+    if first == "parameters" and rest:
+        return f"-p {rest[-1]}"
+    if first == "sweep" and rest:
+        return {"grid": "--sweep {}", "points": "--points {}", "csv": "--points {}"}.get(rest[0], "--sweep").format(
+            rest[-1] if rest[0] == "grid" else " ".join(rest[1:])
+        ).strip()  # fmt: skip
+    return _OPTIONS.get(field, f"--{field.replace('_', '-')}")
 
 
 def explain(error: SiflabError | SiteError) -> int:

@@ -63,9 +63,12 @@ def test_a_sweep_is_cancelled_as_a_whole(user1):
 def test_what_is_wrong_with_a_sweep_is_said_before_anything_is_submitted(user1):
     source = user1.notebook("wrong.ipynb", PARAMETERS, "1")
     before = user1.siflab("runs", "--all").stdout
-    for words, said in ((["--sweep", "rat=1,2"], "did you mean rate"), (["--sweep", "rate=fast"], "is no float")):
+    for words, said in (
+        (["--sweep", "rat=1"], "--sweep rat: "),
+        (["-p", "rate=fast", "--sweep", "name=b"], "-p rate: 'fast' is no float"),
+    ):
         done = user1.siflab("promote", str(source), *words)
-        assert done.returncode == 1 and said in done.stderr, done.stderr
+        assert done.returncode == 2 and said in done.stderr, done.stderr
     assert user1.siflab("runs", "--all").stdout == before
 
 

@@ -75,7 +75,7 @@ def test_an_error_names_the_option_and_what_to_do(siflab, notebook, arguments, l
 def test_a_missing_notebook_is_the_argument(siflab):
     code, _, err = siflab("promote", "/no/such.ipynb")
     assert code == 2
-    assert err == "siflab: NOTEBOOK: there is no file /no/such.ipynb; check its name and folder\n"
+    assert err == "siflab: FILE: there is no file /no/such.ipynb; check its name and folder\n"
 
 
 def test_runs_are_listed_in_columns_with_wide_characters(siflab, notebook, slurm):

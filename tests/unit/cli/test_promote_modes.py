@@ -6,6 +6,7 @@ import pytest
 
 from siflab.cli import promote as command
 from siflab.cli.command import main
+from siflab.cli.ending import option_of
 from siflab.cli.promote_arguments import split
 from siflab.errors import SiflabError
 
@@ -84,3 +85,20 @@ def test_what_is_not_understood_is_said(asked, capsys, words, said):
 )
 def test_what_is_after_the_two_dashes_is_the_scripts(words, ours, after):
     assert split(words) == (ours, after)
+
+
+@pytest.mark.parametrize(
+    ("field", "option"),
+    [
+        ("parameters.rate", "-p rate"),
+        ("sweep.grid.rate", "--sweep rate"),
+        ("sweep.csv.3.rate", "--points 3 rate"),
+        ("sweep.csv", "--points"),
+        ("sweep", "--sweep"),
+        ("sweep.at_once", "--sweep"),
+        ("script_only", "--script-only"),
+        ("path", "FILE"),
+    ],
+)
+def test_the_field_of_a_request_is_named_as_it_is_typed(field, option):
+    assert option_of(field) == option
