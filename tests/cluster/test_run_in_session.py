@@ -137,7 +137,7 @@ def test_a_notebook_that_the_job_cannot_see_is_refused(user3):
     before = user3.made()
     done = user3.siflab("promote", "/run/siflab/local.ipynb")
     assert done.returncode == 2
-    assert "NOTEBOOK: the job cannot see the folder /run/siflab" in done.stderr
+    assert "FILE: the job cannot see the folder /run/siflab" in done.stderr
     assert user3.made() == before
 
 
