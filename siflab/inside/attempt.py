@@ -74,6 +74,11 @@ class AttemptFolder:
         return self.folder / "heeds-stop"
 
     @property
+    def stop_answers(self) -> Path:
+        """What the notebook did since it was asked to stop; words, see `stopping`."""
+        return self.folder / "stop-answers"
+
+    @property
     def reserve(self) -> Path:
         """A file that only holds space, for the last words of a run on a full disk."""
         return self.folder / ".reserve"

@@ -33,7 +33,10 @@ def record(**values: Any) -> None:
 def current_attempt() -> AttemptFolder | None:
     """The attempt in whose kernel this is called; None in a session or anywhere else."""
     folder, number = os.environ.get("SIFLAB_RUN_FOLDER"), os.environ.get("SIFLAB_ATTEMPT", "")
-    return AttemptFolder(Path(folder), int(number)) if folder and number.isdigit() else None
+    point = os.environ.get("SIFLAB_POINT", "")
+    if not folder or not number.isdecimal():
+        return None
+    return AttemptFolder(Path(folder), int(number), int(point) if point.isdecimal() else None)
 
 
 def _plain(name: str, value: Any) -> Any:
