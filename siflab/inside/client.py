@@ -6,6 +6,7 @@ cell's reply, and validate each output by schema. Its own handling of signals is
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from queue import Empty
 from typing import Any
@@ -67,6 +68,8 @@ class RunClient(NotebookClient):
         self.on_cell_executed = self._executed
         self._parents: dict[str, int] = {}  # message id of a request -> its cell
         self._parent: str | None = None
+        self._last: int | None = None  # the cell that ran last
+        self._own: str | None = None  # message id of a request that is of no cell
 
     async def start(self, workdir: Path, environment: dict[str, str], arguments: list[str], **popen: Any) -> None:
         """Start the kernel and wait until it answers. Raises RuntimeError when it does not."""
@@ -95,6 +98,20 @@ class RunClient(NotebookClient):
                 await self.async_execute_cell(cell, index)
                 self.current = None
             self.progress.change(cells_done=self.progress.progress.cells_done + 1)
+
+    async def run_code(self, code: str) -> None:
+        """Run code that is of no cell in the kernel, with what it prints added to the cell that ran last."""
+        assert self.kc is not None and self.km is not None
+        was, self.current = self.current, self._last if self.current is None else self.current
+        try:
+            self._own = await ensure_async(self.kc.execute(code, store_history=False, allow_stdin=False))
+            while await ensure_async(self.km.is_alive()):
+                with suppress(Empty):
+                    self._take(await ensure_async(self.kc.iopub_channel.get_msg(timeout=1)))
+        except CellExecutionComplete:
+            self.take_kernel_log()
+        finally:
+            self.current = was
 
     async def drain(self, quiet: float = 0.05) -> None:
         """Read what the kernel still sends, or sent before it died, until nothing comes for `quiet` seconds."""
@@ -127,6 +144,7 @@ class RunClient(NotebookClient):
         return None if process is None else process.poll()
 
     def _started(self, cell: Any, cell_index: int) -> None:
+        self._last = cell_index
         self.run_log.cell(self.numbers[cell_index])
         self.outputs_of_cells.apply(self.journal.mark("start", cell_index))
 
@@ -154,11 +172,13 @@ class RunClient(NotebookClient):
         """Raises CellExecutionComplete when it says that the running cell is done."""
         parent, kind = message["parent_header"].get("msg_id"), message["header"]["msg_type"]
         index = self._parents.get(parent)
+        if self._own is not None and parent == self._own and _says_idle(message):
+            raise CellExecutionComplete
         if index is None and (kind in _FREE or kind.startswith("comm_")):
             index = self.current
         if index is None:
             return
-        idle = kind == "status" and message["content"].get("execution_state") == "idle"
+        idle = _says_idle(message)
         if idle and parent == self._parent:
             self.take_kernel_log()
         self._record(record_of(message, index))
@@ -170,6 +190,10 @@ class RunClient(NotebookClient):
         self.outputs_of_cells.apply(record)
         if logged:
             self.run_log.record(record)
+
+
+def _says_idle(message: dict[str, Any]) -> bool:
+    return bool(message["header"]["msg_type"] == "status" and message["content"].get("execution_state") == "idle")
 
 
 def send_to_kernel(client: RunClient, comm_id: str, data: dict[str, Any], parent: str | None) -> None:

@@ -16,6 +16,7 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbclient.util import ensure_async
 
+from . import stopping
 from .client import NotebookExit, RunClient, send_to_kernel
 from .kernels import NoSuchKernel, SocketFolder, choose_kernel
 from .outcome import COMPLETED, Outcome, dead_kernel, exited, failed, internal, stopped, timed_out, words
@@ -96,19 +97,28 @@ class Execution:
 
     async def _stop(self, cells: asyncio.Task[None]) -> None:
         """The run was asked to end while cells run: let the notebook end its cell if it looks for that, else
-        interrupt."""
+        interrupt; then call what it gave to `checkpoint.on_stop`."""
         folder, client = self.attempt.folder, self.client
         with suppress(OSError):
             folder.stop.touch()
         self.attempt.saver.save()
+        hooked = stopping.HOOK in stopping.answers(folder)
         if client is not None and client.current is not None:
-            if folder.heeds_stop.exists():
-                await asyncio.wait({cells}, timeout=self.stop.grace)
+            ended = folder.heeds_stop.exists() and await self.stop.wait_for(cells, 0.4 if hooked else 0.9)
+            if ended and cells.exception() is None and stopping.SEEN in stopping.answers(folder):
+                stopping.add_answer(folder, stopping.SAVED)  # in its own way, perhaps
             if not cells.done():
                 await self._interrupt(client)
-                await asyncio.wait({cells}, timeout=INTERRUPT_WAIT)
+                await asyncio.wait({cells}, timeout=max(INTERRUPT_WAIT, self.stop.grace * 0.15))
+        idle = cells.done()
         cells.cancel()
         await asyncio.wait({cells})
+        if hooked and client is not None and (idle or client.current is None):
+            hooks = asyncio.create_task(client.run_code(stopping.CALL_HOOKS))
+            if not await self.stop.wait_for(hooks, 0.4):
+                await self._interrupt(client)
+                hooks.cancel()
+            await asyncio.wait({hooks})
 
     async def _interrupt(self, client: RunClient) -> None:
         if client.km is not None:
@@ -120,8 +130,10 @@ class Execution:
         index = client.current if client else None
         number = None if index is None else attempt.numbers[index]
         error = None if cells.cancelled() else cells.exception()
-        if self.stop.signal is not None and (cells.cancelled() or error is not None or self._cells_left()):
-            return stopped(number, self.stop.signal)
+        said = stopping.answers(attempt.folder)
+        early = cells.cancelled() or error is not None or self._cells_left() or stopping.SEEN in said
+        if self.stop.signal is not None and early:
+            return stopped(number, self.stop.signal, self.stop.warned, stopping.SAVED in said)
         if error is None:
             return COMPLETED
         if isinstance(error, NoSuchKernel):
@@ -192,7 +204,10 @@ def environment(attempt: Attempt) -> dict[str, str]:
     folder = attempt.folder
     ours = {"SIFLAB_RUN_FOLDER": str(folder.run), "SIFLAB_RUN_ID": str(attempt.request.get("id") or "")}
     ours["SIFLAB_ATTEMPT"] = str(folder.number)
-    return {"CHECKPOINT_DIR": str(folder.checkpoints), **os.environ, **ours}
+    if folder.point is not None:
+        ours["SIFLAB_POINT"] = str(folder.point)
+    places = {"CHECKPOINT_DIR": folder.checkpoints, "OUTPUT_DIR": folder.outputs, "LOG_DIR": folder.tensorboard}
+    return {**{name: str(path) for name, path in places.items()}, **os.environ, **ours}
 
 
 def ipykernel_arguments() -> list[str]:

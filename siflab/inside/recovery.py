@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from . import stopping
 from .attempt import AttemptFolder, now, read_json
 from .journal import read_journal
 from .notebook import blank, close_states, code_numbers, count_ended, read_notebook, state_of
@@ -95,6 +96,7 @@ def _read(attempt: AttemptFolder) -> Recovery | None:
 
 def _sweep(attempt: AttemptFolder) -> None:
     """What the killed runner could not tidy up: its reserve, and a file half written."""
+    stopping.clear(attempt)
     for path in [attempt.reserve, *attempt.folder.glob(".*.tmp")]:
         with suppress(OSError):
             path.unlink()

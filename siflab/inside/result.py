@@ -40,7 +40,9 @@ class Failure:
 
 @dataclass(frozen=True)
 class Result:
-    """See the package's docstring. `signal`: the one that stopped the run, or that killed the kernel."""
+    """See the package's docstring. `signal`: the one that stopped the run, or that killed the kernel. `saved`: whether
+    a stopped run is known to have saved its work after it was asked to stop (None: it was not asked). `resumable`:
+    there is something in its checkpoint folder."""
 
     status: str
     exit_code: int
@@ -52,6 +54,8 @@ class Result:
     signal: int | None = None
     message: Words | None = None
     warnings: list[Words] = field(default_factory=list)
+    saved: bool | None = None
+    resumable: bool | None = None
     python: str = field(default_factory=platform.python_version)
     node: str = field(default_factory=lambda: os.environ.get("SLURMD_NODENAME") or socket.gethostname())
     job_id: str | None = field(default_factory=lambda: os.environ.get("SLURM_JOB_ID"))
@@ -71,6 +75,7 @@ def read_result(attempt: AttemptFolder) -> Result | None:
     known: dict[str, Any] = {name: value[name] for name in Result.__dataclass_fields__ if name in value}
     known["error"] = _failure(known.get("error"))
     known["message"] = _words(known.get("message"))
+    known.update({name: known[name] is True for name in ("saved", "resumable") if known.get(name) is not None})
     known["warnings"] = [words for words in map(_words, _list(known.get("warnings"))) if words is not None]
     known.setdefault("cells_total", 0)
     known.setdefault("cells_done", 0)

@@ -7,6 +7,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from . import stopping
 from .attempt import AttemptFolder, now, read_json
 from .journal import VERSION, Journal
 from .logs import KernelLog, RunLog
@@ -102,6 +103,7 @@ def _begin(folder: AttemptFolder, stop: StopRequest) -> Attempt:
     request = read_json(folder.request)
     if request is None:
         raise BadNotebook("request.json is missing or not JSON: the run folder is not complete")
+    stop.expect(request)
     notebook = read_notebook(folder.input)
     inject(notebook, values_of(folder, request))
     blank(notebook)
@@ -169,6 +171,8 @@ def _conclude(
         signal=outcome.signal,
         message=outcome.message,
         warnings=warnings,
+        saved=stopping.SAVED in stopping.answers(folder) if outcome.status == "stopped" else None,
+        resumable=stopping.has_checkpoint(folder),
     )
     exit_code = result.exit_code
     folder.reserve.unlink(missing_ok=True)
@@ -186,6 +190,5 @@ def _conclude(
     print(f"siflab: {outcome.status}", flush=True)
     if attempt is not None:
         attempt.close()
-    for path in (folder.stop, folder.heeds_stop):
-        path.unlink(missing_ok=True)
+    stopping.clear(folder)
     return exit_code

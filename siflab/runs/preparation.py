@@ -120,6 +120,7 @@ class Prepared:
             "processes": self.processes if self.request.mode == "distributed" else 1,
             "attempts": self.request.attempts,
             "signal": self.request.signal,
+            "warning_seconds": plan.warning,
             "environment_variables": dict(sorted(plan.environment.items())),
             "notebook": self.notebook_inside,
             "workdir": self.workdir_inside,

@@ -63,9 +63,14 @@ def test_a_dead_kernel_is_told_with_its_cause(exit_code, signal, said):
     assert outcome.signal == signal and said in outcome.message["en"]
 
 
-@pytest.mark.parametrize(("signal", "said"), [(15, "cancelled or preempted"), (12, "time limit is near")])
-def test_a_stop_is_told_with_its_cause(signal, said):
-    assert said in stopped(2, signal).message["en"]
+@pytest.mark.parametrize(
+    ("signal", "warned", "saved", "said"),
+    [(15, False, False, "cancelled or preempted"), (12, True, False, "time limit is near"),
+     (15, True, True, "time limit is near: its checkpoint was saved"), (12, False, True, "preempted: its checkpoint")],
+)  # fmt: skip
+def test_a_stop_is_told_with_its_cause(signal, warned, saved, said):
+    message = stopped(2, signal, warned, saved).message["en"]
+    assert said in message.replace(". What was printed is kept; ", ": ") or said in message
 
 
 def test_exit_codes_are_no_signals_to_slurm():
