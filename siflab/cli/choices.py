@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from siflab.errors import FieldError, Invalid
+from siflab.model_errors import invalid
 from siflab.runs import RunRequest
 from siflab.runs.request import Sweep
 from siflab.text import Text
@@ -20,7 +21,7 @@ def checked_request(**fields: Any) -> RunRequest:
     try:
         return RunRequest(**fields)
     except ValidationError as error:
-        raise _invalid(error) from error
+        raise invalid(error) from error
 
 
 def read_parameters(typed: list[str]) -> dict[str, str]:
@@ -48,7 +49,7 @@ def read_sweep(options: argparse.Namespace) -> Sweep | None:
     try:
         return Sweep(**given, at_once=options.at_once)
     except ValidationError as error:
-        raise _invalid(error, "sweep.") from error
+        raise invalid(error, "sweep.") from error
 
 
 def _values(words: str) -> list[Any]:
@@ -79,15 +80,6 @@ def _points(path: Path) -> dict[str, Any]:
         return {"points": json.loads(text)}
     except (ValueError, RecursionError) as error:
         raise _wrong("sweep", f"{path} is no JSON: {error}", f"{path} 不是 JSON：{error}") from error
-
-
-def _invalid(error: ValidationError, prefix: str = "") -> Invalid:
-    return Invalid(
-        [
-            FieldError(prefix + ".".join(map(str, one["loc"])), one["type"].replace("_", "-"), Text.plain(one["msg"]))
-            for one in error.errors()
-        ]
-    )
 
 
 def _wrong(field: str, en: str, zh: str) -> Invalid:

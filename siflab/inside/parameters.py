@@ -50,6 +50,15 @@ def inject(notebook: Notebook, values: Mapping[str, Any]) -> int | None:
     return at
 
 
+def arguments_of(parameters: Mapping[str, Any]) -> list[str]:
+    """A point's parameters as a script gets them: ``--name=value``, a truth value as ``true`` or ``false``."""
+    words = []
+    for name, value in parameters.items():
+        text = "true" if value is True else "false" if value is False else str(value)
+        words.append(f"--{name}={text}")
+    return words
+
+
 def literal(value: Any) -> str:
     """A value of JSON as Python writes it."""
     if isinstance(value, float) and not math.isfinite(value):

@@ -51,15 +51,6 @@ def points_of(request: RunRequest, notebook: Notebook) -> list[dict[str, Any]]:
     return checked
 
 
-def arguments_of(parameters: Mapping[str, Any]) -> list[str]:
-    """A point's parameters as a script gets them: ``--name=value``, a truth value as ``true`` or ``false``."""
-    words = []
-    for name, value in parameters.items():
-        text = "true" if value is True else "false" if value is False else str(value)
-        words.append(f"--{name}={text}")
-    return words
-
-
 def chunks(points: int, limits: ArrayLimits) -> list[Chunk]:
     """The job arrays that the points need. Raises Invalid when they cannot be submitted at all."""
     if limits.submitted is not None and points > limits.submitted:

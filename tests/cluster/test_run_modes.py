@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.hub import USERS, slurm
-from tests.cluster.person import Person, site, texts, why_no_run
+from tests.cluster.person import PYTHON_OF_USERS, Person, site, texts, why_no_run
 
 pytestmark = [pytest.mark.cluster, pytest.mark.skipif(why_no_run() is not None, reason=str(why_no_run()))]
 PARAMETERS = ("rate = 0.1\nname = 'a'", "parameters")
@@ -90,3 +90,15 @@ def test_a_run_that_is_warned_goes_on_where_it_was(user1):
     run = user1.await_end(run["id"])
     assert (run["state"], run["attempts"], run["exit_code"]) == ("completed", 2, 0)
     assert "start 2" in texts(user1.output(run), 0) and "from 0 " not in texts(user1.output(run), 0)
+
+
+def test_from_python(user1):
+    """On a login node, without a Hub."""
+    source = user1.notebook("api.ipynb", PARAMETERS, "import siflab\nsiflab.record(loss=rate)\nprint(name)")
+    code = f"""
+import siflab
+run = siflab.promote({str(source)!r}, "cpu", sweep=[{{"rate": 2.0}}, {{"rate": 1.0, "name": "b"}}]).wait(timeout=120)
+print(run.state, sorted((point["loss"], point["state"]) for point in run.points()))
+"""
+    done = user1.run_as([PYTHON_OF_USERS, "-c", code])
+    assert done.stdout == "completed [(1.0, 'completed'), (2.0, 'completed')]\n", done.stderr

@@ -31,6 +31,7 @@ MAY_IMPORT = {
     },
     "siflab.node": set(),
     "siflab.inside": set(),
+    "siflab.api": {"siflab.runs"},
     "siflab.cli": {
         "siflab.slurm",
         "siflab.config",
@@ -57,7 +58,7 @@ MAY_IMPORT = {
         "siflab.runs",
     },
 }
-COMMON = {"siflab", "siflab.text", "siflab.errors"}
+COMMON = {"siflab", "siflab.text", "siflab.errors", "siflab.model_errors"}
 SELF_CONTAINED = {"siflab.node", "siflab.inside"}
 
 

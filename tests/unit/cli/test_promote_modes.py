@@ -63,7 +63,7 @@ def test_sweeps(asked, tmp_path):
 
 BAD = [
     (("-p", "epochs"), "NAME=VALUE"), (("-p", "1x=2"), "NAME=VALUE"), (("--attempts", "many"), "whole number"),
-    (("--attempts", "101"), "less than or equal"), (("--at-once", "2"), "one of"), (("--at-once", "0", "--sweep", "a=1"), "greater"),
+    (("--attempts", "101"), "too large"), (("--at-once", "2"), "one of"), (("--at-once", "0", "--sweep", "a=1"), "too small"),
     (("--points", "no-such-file"), "cannot be read"), (("--sweep", "a=1", "--points", "x"), "not both"),
 ]  # fmt: skip
 

@@ -7,7 +7,7 @@ import pytest
 
 from siflab.inside import AttemptFolder
 from siflab.inside.notebook import BadNotebook
-from siflab.inside.parameters import inject, literal, values_of
+from siflab.inside.parameters import arguments_of, inject, literal, values_of
 from tests.unit.inside.conftest import notebook_of
 
 
@@ -63,3 +63,7 @@ def test_the_notebook_runs_with_them(make_run):
     assert json.loads((run.folder / "input.ipynb").read_text()) == notebook_of(
         ("word = 'a'\nnumber = 1", "parameters"), "print(word, number + 1)"
     )
+
+
+def test_a_scripts_points_are_arguments():
+    assert arguments_of({"lr": 0.1, "amp": True, "name": "a b"}) == ["--lr=0.1", "--amp=true", "--name=a b"]

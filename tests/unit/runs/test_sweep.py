@@ -8,7 +8,7 @@ import pytest
 from siflab.errors import Invalid
 from siflab.runs import RunRequest, submit
 from siflab.runs.request import Sweep
-from siflab.runs.sweep import arguments_of, chunks, points_of
+from siflab.runs.sweep import chunks, points_of
 from siflab.slurm.array_limits import ArrayLimits, parse_array_size
 from tests.unit.notebook.documents import notebook as make_notebook
 from tests.unit.runs.fake_slurm import done
@@ -66,10 +66,6 @@ def test_what_is_wrong_is_said_at_its_place(tagged, case):
         points(tagged, **given)
     assert [error.field for error in caught.value.errors] == fields
     assert all(error.message.zh != error.message.en for error in caught.value.errors)
-
-
-def test_a_scripts_points_are_arguments():
-    assert arguments_of({"lr": 0.1, "amp": True, "name": "a b"}) == ["--lr=0.1", "--amp=true", "--name=a b"]
 
 
 @pytest.mark.parametrize(
