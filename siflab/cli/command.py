@@ -59,6 +59,12 @@ def _points(options: argparse.Namespace) -> int:
     return points(options)
 
 
+def _to_script(options: argparse.Namespace) -> int:
+    from siflab.cli.to_script import to_script
+
+    return to_script(options)
+
+
 def _logs(options: argparse.Namespace) -> int:
     from siflab.cli.logs import logs
 
@@ -100,6 +106,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "runs": _runs,
     "show": _show,
     "points": _points,
+    "to-script": _to_script,
     "logs": _logs,
     "cancel": _cancel,
     "profiles": _profiles,

@@ -57,6 +57,7 @@ def build() -> argparse.ArgumentParser:
     )
     _runs(_command(commands, "runs", "list your runs", "列出您的运行"))
     _show(_command(commands, "show", "say everything about one run", "显示一个运行的详情"))
+    _to_script(_command(commands, "to-script", "write a notebook as a Python script", "把 notebook 写成 Python 脚本"))
     _points(_command(commands, "points", "the table of a sweep", "显示参数扫描的结果表"))
     _logs(_command(commands, "logs", "print a run's log", "显示运行的日志"))
     _cancel(_command(commands, "cancel", "cancel runs", "取消运行"))
@@ -92,6 +93,12 @@ def _runs(parser: argparse.ArgumentParser) -> None:
 def _show(parser: argparse.ArgumentParser) -> None:
     _id(parser)
     _json(parser)
+
+
+def _to_script(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("notebook", metavar="NOTEBOOK")
+    parser.add_argument("-o", "--output", metavar="FILE", help=pick("the terminal if left out", "默认输出到终端"))
+    parser.add_argument("--force", action="store_true", help=pick("replace a file that is there", "覆盖已有文件"))
 
 
 def _points(parser: argparse.ArgumentParser) -> None:
