@@ -11,11 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from siflab import runs as engine
 from siflab.errors import SiflabError
-from siflab.model_errors import invalid
 from siflab.runs.views import site_view
 
 _PAUSE, _LONGEST_PAUSE = 1.0, 10.0
@@ -103,6 +100,10 @@ class Run:
         """All that the run has printed, of the newest attempt if None."""
         return "".join(self._pieces(attempt))
 
+    def log_end(self, limit: int = 16384) -> str:
+        """The last `limit` bytes at most of what the newest attempt has printed."""
+        return engine.read_log(self._viewer, self.id, None, -limit).text
+
     def points(self) -> list[dict[str, Any]]:
         """Of a sweep: a dict for each point, of its number, state, seconds, parameters and recorded values; for
         ``pandas.DataFrame(run.points())``."""
@@ -155,10 +156,7 @@ def promote(
             given = {"points": list(sweep)}
         choices = {"mode": "sweep", "sweep": {**given, "at_once": at_once}, **choices}
     chosen = profile or site_view(viewer)["default_profile"] or ""
-    try:
-        request = engine.RunRequest(path=os.path.abspath(path), profile=chosen, **choices)  # noqa: PTH100
-    except ValidationError as error:
-        raise invalid(error) from error
+    request = engine.checked_request(path=os.path.abspath(path), profile=chosen, **choices)  # noqa: PTH100
     return Run(viewer, engine.submit(viewer, request))
 
 

@@ -9,19 +9,10 @@ from pydantic import ValidationError
 
 from siflab.errors import FieldError, Invalid
 from siflab.model_errors import invalid
-from siflab.runs import RunRequest
 from siflab.runs.request import Sweep
 from siflab.text import Text
 
 _LARGEST = 16 * 1024 * 1024  # bytes of a file of points
-
-
-def checked_request(**fields: Any) -> RunRequest:
-    """Raises Invalid."""
-    try:
-        return RunRequest(**fields)
-    except ValidationError as error:
-        raise invalid(error) from error
 
 
 def read_parameters(typed: list[str]) -> dict[str, str]:

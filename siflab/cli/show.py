@@ -26,6 +26,7 @@ def in_lines(run: Run) -> str:
         (pick("state", "状态"), in_words(run.state_text)),
         (pick("why", "原因"), in_words(run.reason) if run.reason else ""),
         (pick("error", "错误"), _error(run)),
+        *_diagnosis(run),
         (pick("cells", "单元格"), _cells(run)),
         (pick("points", "点"), f"siflab points {run.id}" if run.points else ""),
         (pick("job", "作业号"), run.job_id or ""),
@@ -67,6 +68,18 @@ def _error(run: Run) -> str:
         where = pick(f"cell {number}", f"第 {number} 个单元格")
         where += (pick(f", line {line}", f"第 {line} 行") if line else "") + ": "
     return f"{where}{run.error.get('ename')}: {run.error.get('evalue')}"
+
+
+def _diagnosis(run: Run) -> list[tuple[str, str]]:
+    """What is known of its end, and how to run it again."""
+    told = run.diagnosis
+    if told is None:
+        return []
+    lines = [(pick("diagnosis", "诊断"), in_words(told.message)), (pick("said", "依据"), told.said or "")]
+    for change in told.changes:
+        options = "".join(f" --with {name}={value}" for name, value in change.request.items())
+        lines.append((in_words(change.title), f"siflab rerun {run.id}{options}"))
+    return lines
 
 
 def _cells(run: Run) -> str:

@@ -9,7 +9,7 @@ from siflab.runs.listing import RunList, get_run, list_runs
 from siflab.runs.log import LogPiece, read_log
 from siflab.runs.point_table import PointTable, list_points, rerun_failed
 from siflab.runs.preview import Preview, preflight, preview
-from siflab.runs.request import RunRequest
+from siflab.runs.request import RunRequest, checked_request
 from siflab.runs.run import Run
 from siflab.runs.session import SessionFacts
 from siflab.runs.session_time import extend_session, extension_view
@@ -27,6 +27,7 @@ __all__ = [
     "SessionFacts",
     "Viewer",
     "cancel",
+    "checked_request",
     "extend_session",
     "extension_view",
     "get_run",

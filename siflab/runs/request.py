@@ -1,8 +1,10 @@
 """What a person asks for when a notebook or a script is promoted: the `RunRequest` of openapi.yaml."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+
+from siflab.model_errors import invalid
 
 Mode = Literal["notebook", "distributed", "sweep"]
 WarningSignal = Literal["USR2", "USR1"]
@@ -68,4 +70,12 @@ class RunRequest(BaseModel):
         return self.path.endswith(".py")
 
 
-__all__ = ["ATTEMPTS_LIMIT", "Mode", "Parameters", "RunRequest", "Sweep", "WarningSignal"]
+def checked_request(**fields: Any) -> RunRequest:
+    """The request of these fields. Raises Invalid, with an error for each that is wrong."""
+    try:
+        return RunRequest(**fields)
+    except ValidationError as error:
+        raise invalid(error) from error
+
+
+__all__ = ["ATTEMPTS_LIMIT", "Mode", "Parameters", "RunRequest", "Sweep", "WarningSignal", "checked_request"]

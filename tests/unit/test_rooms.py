@@ -32,6 +32,7 @@ MAY_IMPORT = {
     "siflab.node": set(),
     "siflab.inside": set(),
     "siflab.api": {"siflab.runs"},
+    "siflab.widgets": {"siflab.api", "siflab.runs", "siflab.notebook"},
     "siflab.testing": {"siflab.inside"},
     "siflab.cli": {
         "siflab.slurm",
