@@ -95,7 +95,10 @@ class PromoteForm(widgets.VBox):  # type: ignore[misc]
                 found = find_parameters(read_notebook(str(path.absolute())))
             except NotebookError as error:
                 self.path.say(error.error.message.to(self.language))
-        fields = [Field(f"parameters.{one.name}", one.name, one.value if one.value is not None else "", hint=one.help or one.default) for one in found]  # fmt: skip
+        fields = []
+        for one in found:
+            shown = one.value if one.value is not None else ""
+            fields.append(Field(f"parameters.{one.name}", one.name, shown, hint=one.help or one.default))
         head = [widgets.HTML(f"<b>{self._in('parameters')}</b>")] if fields else []
         self._parameters.children = [*head, *fields]
 
