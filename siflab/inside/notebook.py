@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from . import papermill_metadata
 from .attempt import now
 
 CELL_STATES = ("not run", "running", "done", "failed", "skipped", "stopped", "killed")
@@ -98,6 +99,8 @@ def blank(notebook: Notebook) -> None:
         cell["execution_count"] = None
         cell["metadata"].pop("execution", None)
         cell["metadata"]["siflab"] = {"status": "not run", "number": number}
+    for cell in notebook["cells"]:
+        papermill_metadata.blank_cell(cell)
     notebook["metadata"].pop("widgets", None)
 
 
@@ -105,10 +108,12 @@ def set_state(notebook: Notebook, index: int, status: str, at: str | None = None
     """What became of a code cell, one of CELL_STATES, and when."""
     state = notebook["cells"][index]["metadata"]["siflab"]
     state["status"] = status
+    at = at or now()
     if status == "running":
-        state["started_at"] = at or now()
+        state["started_at"] = at
     elif "started_at" in state:
-        state["ended_at"] = at or now()
+        state["ended_at"] = at
+    papermill_metadata.mark_cell(notebook["cells"][index], status, at)
 
 
 def state_of(notebook: Notebook, index: int) -> str:
@@ -120,11 +125,11 @@ def count_ended(notebook: Notebook) -> int:
     return sum(state_of(notebook, index) in ("done", "skipped") for index in code_numbers(notebook))
 
 
-def close_states(notebook: Notebook, running_becomes: str) -> int | None:
+def close_states(notebook: Notebook, running_becomes: str, at: str | None = None) -> int | None:
     """At the end: the cell that is still running becomes `running_becomes`; its index, or None."""
     ended_in = None
     for index in code_numbers(notebook):
         if state_of(notebook, index) == "running":
-            set_state(notebook, index, running_becomes)
+            set_state(notebook, index, running_becomes, at)
             ended_in = index
     return ended_in

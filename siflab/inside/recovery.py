@@ -10,13 +10,14 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from . import stopping
+from . import papermill_metadata, stopping
 from .attempt import AttemptFolder, now, read_json
 from .journal import read_journal
 from .notebook import blank, close_states, code_numbers, count_ended, read_notebook, state_of
 from .outputs import Outputs
 from .result import read_result
 from .saving import notebook_bytes, replace_file, replace_json
+from .spill import limit_of
 
 
 @dataclass(frozen=True)
@@ -49,18 +50,19 @@ def recover(run: Path | str, number: int, point: int | None = None) -> Recovery 
         return before
     notebook = read_notebook(attempt.output if attempt.output.exists() else attempt.input)
     blank(notebook)
-    outputs = Outputs(notebook)
-    status, records, torn = "killed", 0, 0
+    outputs = Outputs(notebook, attempt.folder, limit_of(read_json(attempt.request) or {}))
+    status, records, torn, last = "killed", 0, 0, None
     for record in read_journal(attempt.journal):
         if record is None:
             torn += 1
             continue
         records += 1
+        last = record.get("at") or last
         if record["type"] == "@end":
             status = str(record["status"])
         outputs.apply(record)
     outputs.settle()
-    cell = close_states(notebook, "killed")
+    cell = close_states(notebook, "killed", last)
     if cell is None:
         marked = [
             index for index in code_numbers(notebook) if state_of(notebook, index) in ("failed", "stopped", "killed")
@@ -69,6 +71,7 @@ def recover(run: Path | str, number: int, point: int | None = None) -> Recovery 
     about = notebook["metadata"].get("siflab")
     facts = {**about} if isinstance(about, dict) else {"attempt": number}
     notebook["metadata"]["siflab"] = {**facts, "status": status, "recovered": True}
+    papermill_metadata.end(notebook, status, last or now())
     replace_file(attempt.output, notebook_bytes(notebook))
     numbers = code_numbers(notebook)
     found = Recovery(

@@ -7,7 +7,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from . import stopping
+from . import papermill_metadata, stopping
 from .attempt import AttemptFolder, now, read_json
 from .journal import VERSION, Journal
 from .logs import KernelLog, RunLog
@@ -19,6 +19,7 @@ from .progress import ProgressWriter
 from .result import EXIT_CODES, Result, Words, write_result
 from .saving import Reserve, Saver
 from .signals import StopRequest
+from .spill import Spills, limit_of
 
 
 class Attempt:
@@ -33,7 +34,8 @@ class Attempt:
         self.stop = stop
         self.started_at = now()
         self.numbers = code_numbers(notebook)
-        self.outputs = Outputs(notebook)
+        self.outputs = Outputs(notebook, folder.folder, limit_of(request))
+        self.spills = Spills(folder.folder)
         self.reserve = Reserve(folder.reserve)
         self.saver = Saver(folder.output, notebook, self.outputs.settle, self.reserve)
         self.progress = ProgressWriter(folder, len(self.numbers))
@@ -51,6 +53,8 @@ class Attempt:
         """Note in the notebook how the run is."""
         about = {"run": self.request.get("id"), "name": self.request.get("name"), "attempt": self.folder.number}
         self.notebook["metadata"]["siflab"] = {**about, "status": status, "image": self.request.get("image")}
+        if status != "running":
+            papermill_metadata.end(self.notebook, status, now())
 
     def write_progress(self) -> None:
         try:
@@ -64,17 +68,26 @@ class Attempt:
         index = close_states(self.notebook, "stopped" if outcome.status == "stopped" else "killed")
         if index is not None:
             self.journal.mark("done", index, status="stopped" if outcome.status == "stopped" else "killed")
-        self.say(outcome.status)
         warnings: list[Words] = []
+        if self.spills.error is not None:
+            outcome, warnings = unsaved(outcome, self.spills.error, "logs/cell-N.txt")
+        self.say(outcome.status)
         if not self.saver.save_last() and self.saver.error is not None:
-            outcome, warnings = unsaved(outcome, self.saver.error)
+            outcome, more = unsaved(outcome, self.saver.error)
+            warnings += more
         elif self.journal.lost and self.journal.error is not None:
-            warnings = [journal_incomplete(self.journal.error, self.journal.lost)]
+            warnings.append(journal_incomplete(self.journal.error, self.journal.lost))
         self.journal.mark("end", status=outcome.status)
         return outcome, warnings
 
+    def sync(self) -> None:
+        """Bring what came to the disk, so that it outlives the node. May take long: call it in a thread."""
+        self.journal.sync()
+        self.spills.sync()
+
     def close(self) -> None:
         self.journal.close()
+        self.spills.close()
         self.run_log.close()
         self.kernel_log.close()
 
@@ -105,8 +118,12 @@ def _begin(folder: AttemptFolder, stop: StopRequest) -> Attempt:
         raise BadNotebook("request.json is missing or not JSON: the run folder is not complete")
     stop.expect(request)
     notebook = read_notebook(folder.input)
-    inject(notebook, values_of(folder, request))
+    values = values_of(folder, request)
+    inject(notebook, values)
     blank(notebook)
+    source = str(request.get("notebook") or folder.input)
+    version = str(request.get("siflab_version") or "")
+    papermill_metadata.begin(notebook, version, source, str(folder.output), values, now())
     return Attempt(folder, request, notebook, stop)
 
 

@@ -65,5 +65,7 @@ def test_blank_takes_every_trace_of_an_earlier_run(notebook):
     first["metadata"] = {"execution": {"x": "y"}, "siflab": {"status": "done", "ended_at": "then"}}
     blank(made)
     assert (first["outputs"], first["execution_count"], "widgets" in made["metadata"]) == ([], None, False)
+    assert first["metadata"].pop("papermill")["status"] == "pending"
     assert first["metadata"] == {"siflab": {"status": "not run", "number": 1}}
+    assert second["metadata"].pop("papermill")["status"] == "pending"
     assert second["metadata"] == {"tags": ["kept"], "siflab": {"status": "not run", "number": 2}}
