@@ -17,10 +17,11 @@ from nbclient.util import ensure_async
 
 from .journal import Journal, Record, record_of
 from .logs import KernelLog, RunLog
-from .notebook import SKIP_TAG, code_numbers, tags
+from .notebook import SKIP_TAG, code_numbers, joined, tags
 from .outputs import Outputs
 from .progress import ProgressWriter
 from .signals import StopRequest
+from .spill import Spills, relative_path
 
 STARTUP_SECONDS = 300
 """A first import from a busy shared file system may take minutes."""
@@ -43,6 +44,7 @@ class RunClient(NotebookClient):
         outputs: Outputs,
         run_log: RunLog,
         kernel_log: KernelLog,
+        spills: Spills,
         progress: ProgressWriter,
         stop: StopRequest,
         cell_timeout: int | None = None,
@@ -60,6 +62,7 @@ class RunClient(NotebookClient):
         self.outputs_of_cells = outputs
         self.run_log = run_log
         self.kernel_log = kernel_log
+        self.spills = spills
         self.progress = progress
         self.stop = stop
         self.numbers = code_numbers(notebook)
@@ -186,10 +189,19 @@ class RunClient(NotebookClient):
             raise CellExecutionComplete
 
     def _record(self, record: Record, logged: bool = True) -> None:
+        outputs, index = self.outputs_of_cells, record["cell"]
+        if record["type"] == "stream" and outputs.is_spilled(index, record["parent"]):
+            self.spills.write(self.numbers[index], joined(record["content"].get("text", "")))
+            return
         self.journal.append(record)
-        self.outputs_of_cells.apply(record)
+        outputs.apply(record)
         if logged:
             self.run_log.record(record)
+        if outputs.is_over_limit(index):
+            number = self.numbers[index]
+            self.spills.write(number, outputs.printed(index))
+            outputs.apply(self.journal.mark("spill", index))
+            self.run_log.line(f"…… {relative_path(number)}")
 
 
 def _says_idle(message: dict[str, Any]) -> bool:

@@ -78,7 +78,7 @@ class Execution:
         self.sockets.configure(manager)
         self.client = client = RunClient(
             attempt.notebook, manager, attempt.journal, attempt.outputs, attempt.run_log, attempt.kernel_log,
-            attempt.progress, self.stop, request.get("cell_timeout"),
+            attempt.spills, attempt.progress, self.stop, request.get("cell_timeout"),
         )  # fmt: skip
         attempt.outputs.widgets.send = functools.partial(send_to_kernel, client)
         descriptor = attempt.kernel_log.descriptor
@@ -183,9 +183,11 @@ class Execution:
                 if time.monotonic() - self.ready_at > SOCKETS_CONNECTED:
                     self.sockets.remove()
             self.attempt.saver.save_if_due()
+            self.attempt.journal.shorten_if_due(self.attempt.outputs.state)
+            self.attempt.run_log.tick()
             self.attempt.write_progress()
             if time.monotonic() - synced > SYNC:
-                await asyncio.to_thread(self.attempt.journal.sync)
+                await asyncio.to_thread(self.attempt.sync)
                 synced = time.monotonic()
 
     async def _shut_down(self) -> None:

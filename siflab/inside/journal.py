@@ -11,8 +11,14 @@ A record is ``{"type": ..., "cell": index among all cells from 0, "at": ISO time
 @start     a cell is sent to the kernel
 @done      the kernel has answered: ``status`` one of `notebook.CELL_STATES`
 @skip      the cell has the tag ``skip-execution``
+@spill     the cell's streams go on in ``logs/cell-NUMBER.txt``, from ``size`` bytes on, and not in here (`spill`)
+@state     all outputs as they were at this point; what was before it is no longer in the journal
 @end       nothing follows: ``status`` of the run, one of `result.EXIT_CODES`
 ========== ===========================================================================================
+
+The journal is bounded: when it has grown to four times what the outputs are, and to `Journal.LEAST` bytes, it is
+replaced by one that begins with ``@begin`` and ``@state``. A progress bar of a week, a display that is cleared every
+second, or a widget that moves do not fill the disk.
 
 A line may be torn where the writer was killed, or where the disk was full; a reader leaves it out and goes on.
 """
@@ -22,12 +28,12 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from .attempt import now
-from .saving import json_line, write_all
+from .saving import json_line, replace_file, write_all
 
 VERSION = 1
 
@@ -37,11 +43,18 @@ Record = dict[str, Any]
 class Journal:
     """Appends records. An error of the disk does not stop a run whose notebook is still in memory: it is noted."""
 
+    LEAST = 64_000_000
+
     def __init__(self, path: Path) -> None:
         self.error: OSError | None = None
         self.lost = 0
         """Records that are not, or not whole, in the file."""
         self._torn = False
+        self._path = path
+        self._begin: Record | None = None
+        self.size = 0
+        """Bytes of the file, about."""
+        self._bound = self.LEAST
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
 
     def append(self, record: Record) -> None:
@@ -49,6 +62,7 @@ class Journal:
         try:
             write_all(self._descriptor, b"\n" + data if self._torn else data)
             self._torn = False
+            self.size += len(data)
         except OSError as error:
             self.error = error
             self.lost += 1
@@ -58,7 +72,24 @@ class Journal:
         """Append one of the marks above (without its @) and return it."""
         record: Record = {"type": f"@{kind}", "at": now(), **({} if cell is None else {"cell": cell}), **more}
         self.append(record)
+        self._begin = record if kind == "begin" else self._begin
         return record
+
+    def shorten_if_due(self, state: Callable[[], dict[str, Any]]) -> None:
+        """Begin it anew with `state()` when it has become long. Whoever reads it has the old file or the new one."""
+        if self.size < self._bound:
+            return
+        mark: Record = {"type": "@state", "at": now(), "state": state()}
+        data = b"".join(json_line(record) for record in (self._begin, mark) if record is not None)
+        self._bound = max(self.LEAST, 4 * len(data))
+        try:
+            replace_file(self._path, data)
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        except OSError:
+            self._bound = 2 * self.size  # a full disk: the long one is as good
+            return
+        os.close(self._descriptor)
+        self._descriptor, self._torn, self.size = descriptor, False, len(data)
 
     def sync(self) -> None:
         """Bring it to the disk, so that it outlives the node. May take long: call it in a thread."""

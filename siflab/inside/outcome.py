@@ -138,10 +138,10 @@ def journal_incomplete(error: OSError, lost: int) -> Words:
     )
 
 
-def unsaved(outcome: Outcome, error: OSError) -> tuple[Outcome, list[Words]]:
-    """The output notebook lacks its end: a success becomes a failure, a failure keeps its reason and gets a
-    warning."""
-    message = disk_failure(error, "output.ipynb")
+def unsaved(outcome: Outcome, error: OSError, path: str = "output.ipynb") -> tuple[Outcome, list[Words]]:
+    """The output notebook, or a file that belongs to it, lacks its end: a success becomes a failure, a failure keeps
+    its reason and gets a warning."""
+    message = disk_failure(error, path)
     if outcome.status != "completed":
         return outcome, [message]
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

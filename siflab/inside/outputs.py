@@ -2,17 +2,20 @@
 
 The runner applies each message as it arrives; recovery applies the same records from the journal. Both are this one
 class, so that a recovered notebook equals what the runner had; a test holds it against nbclient on a table of
-messages. Standard library only. The format: https://nbformat.readthedocs.io, the messages:
-https://jupyter-client.readthedocs.io."""
+messages (but for `terminal`, which it leaves to the reader). Standard library only. The format:
+https://nbformat.readthedocs.io, the messages: https://jupyter-client.readthedocs.io."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+from . import spill
 from .journal import Record
 from .notebook import Notebook, code_numbers, joined, set_state
+from .terminal import Terminal
 from .widgets import Widgets
 
 _TIMES = {"busy": "iopub.status.busy", "idle": "iopub.status.idle"}
@@ -21,26 +24,37 @@ _TIMES = {"busy": "iopub.status.busy", "idle": "iopub.status.idle"}
 class Outputs:
     """The outputs of all cells of one notebook (a dict, changed in place).
 
-    Streams are kept as a list of pieces until `settle` joins them, so that a cell that prints a million lines costs no
-    more than their sum: a notebook is up to date after `settle` only.
+    The stream at the end of a cell's outputs is kept as a `Terminal` until `settle` brings it in, so that a cell that
+    prints a million lines costs no more than their sum: a notebook is up to date after `settle` only.
     """
 
     def __init__(
-        self, notebook: Notebook, send: Callable[[str, dict[str, Any], str | None], None] | None = None
+        self,
+        notebook: Notebook,
+        folder: Path | None = None,
+        limit: int = spill.LIMIT,
+        send: Callable[[str, dict[str, Any], str | None], None] | None = None,
     ) -> None:
-        """`send(comm_id, data, parent)`: how an Output widget's state goes back to a living kernel."""
+        """`folder`: the attempt's, in which `spill` has files; `limit`: of a cell's streams, in characters;
+        `send(comm_id, data, parent)`: how an Output widget's state goes back to a living kernel."""
         self.notebook = notebook
+        self._folder = folder
+        self._limit = limit
         self._code_cells = code_numbers(notebook)
         self.widgets = Widgets(send)
         self._places: dict[str, dict[int, list[int]]] = {}  # display id -> cell -> indexes of its outputs
         self._clear_next: set[int] = set()  # cells to clear when their next output comes
-        self._pieces: dict[int, list[str]] = {}  # cell -> pieces of the stream at the end of its outputs
+        self._streams: dict[int, Terminal] = {}  # cell -> the stream at the end of its outputs
+        self._sizes: dict[int, int] = {}  # cell -> characters of its streams that are settled
+        self._ends: dict[int, tuple[int, int]] = {}  # cells whose streams go on in a file: output, bytes it shows
 
     def apply(self, record: Record) -> None:
         """Apply a record of the journal, a message or a mark; what has no meaning for outputs is passed over."""
         kind, index = record["type"], record.get("cell")
         if kind == "@kernel":
             self.notebook["metadata"]["language_info"] = record["language_info"]
+        elif kind == "@state":
+            self.load(record["state"])
         elif not isinstance(index, int) or index not in self._code_cells:
             return
         elif kind.startswith("@"):
@@ -50,8 +64,10 @@ class Outputs:
 
     def settle(self) -> None:
         """Bring streams and widgets into the notebook."""
-        for index in list(self._pieces):
-            self._join(index)
+        for index, stream in self._streams.items():
+            self.notebook["cells"][index]["outputs"][-1]["text"] = stream.text()
+        for index in self._ends:
+            self._refresh_end(index)
         state = self.widgets.metadata()
         if state:
             self.notebook["metadata"]["widgets"] = state
@@ -61,6 +77,8 @@ class Outputs:
             set_state(self.notebook, index, "running", record["at"])
             self.notebook["cells"][index]["metadata"]["execution"] = {}
             self._empty(index)
+        elif kind == "@spill":
+            self._spill(index)
         elif kind == "@done":
             set_state(self.notebook, index, record["status"], record["at"])
             self.notebook["cells"][index]["metadata"].get("execution", {})["shell.execute_reply"] = record["at"]
@@ -94,12 +112,16 @@ class Outputs:
             return
         if index in self._clear_next:
             self._empty(index)
+        if kind == "stream" and index in self._ends:
+            return
         outputs = self.notebook["cells"][index]["outputs"]
         last = outputs[-1] if outputs else {}
         if kind == "stream" and last.get("output_type") == "stream" and last["name"] == output["name"]:
-            self._pieces.setdefault(index, [last["text"]]).append(output["text"])
+            self._streams[index].write(output["text"])
             return
         self._join(index)
+        if kind == "stream":
+            self._streams[index] = Terminal(output["text"])
         if display_id:
             self._places.setdefault(display_id, {}).setdefault(index, []).append(len(outputs))
         outputs.append(output)
@@ -120,14 +142,94 @@ class Outputs:
     def _empty(self, index: int) -> None:
         self.notebook["cells"][index]["outputs"] = []
         self._clear_next.discard(index)
-        self._pieces.pop(index, None)
+        self._streams.pop(index, None)
+        self._sizes.pop(index, None)
+        self._ends.pop(index, None)
         for places in self._places.values():
             places.pop(index, None)
 
     def _join(self, index: int) -> None:
-        pieces = self._pieces.pop(index, None)
-        if pieces:
-            self.notebook["cells"][index]["outputs"][-1]["text"] = "".join(pieces)
+        stream = self._streams.pop(index, None)
+        if stream is not None:
+            text = stream.text()
+            self.notebook["cells"][index]["outputs"][-1]["text"] = text
+            self._sizes[index] = self._sizes.get(index, 0) + len(text)
+
+    def is_spilled(self, index: int, parent: str | None) -> bool:
+        """Whether a stream that comes now belongs to the cell's file."""
+        return index in self._ends and index not in self._clear_next and not self.widgets.captures(parent)
+
+    def is_over_limit(self, index: int) -> bool:
+        stream = self._streams.get(index)
+        return stream is not None and self._sizes.get(index, 0) + stream.size > self._limit
+
+    def printed(self, index: int) -> str:
+        """The text of the cell's streams."""
+        self._join(index)
+        outputs = self.notebook["cells"][index]["outputs"]
+        return "".join(output["text"] for output in outputs if output["output_type"] == "stream")
+
+    def _spill(self, index: int) -> None:
+        """Leave the beginning of the streams, and the note; other outputs stay."""
+        self._join(index)
+        left = spill.beginning(self.printed(index), self._limit)
+        kept: list[dict[str, Any]] = []
+        moved: dict[int, int] = {}
+        for place, output in enumerate(self.notebook["cells"][index]["outputs"]):
+            if output["output_type"] == "stream":
+                output["text"] = output["text"][: len(left)]
+                left = left[len(output["text"]) :]
+                if not output["text"]:
+                    continue
+            moved[place] = len(kept)
+            kept.append(output)
+        kept += [
+            spill.note(self._code_cells[index], self._limit),
+            {"output_type": "stream", "name": "stdout", "text": ""},
+        ]
+        self.notebook["cells"][index]["outputs"] = kept
+        for places in self._places.values():
+            places[index] = [moved[place] for place in places.get(index, [])]
+        self._ends[index] = (len(kept) - 1, -1)
+
+    def _refresh_end(self, index: int) -> None:
+        place, shown = self._ends[index]
+        path = self._folder / spill.relative_path(self._code_cells[index]) if self._folder is not None else None
+        size = spill.size_of(path)
+        if path is not None and size != shown:
+            self.notebook["cells"][index]["outputs"][place]["text"] = spill.end(path, self._limit)
+            self._ends[index] = (place, size)
+
+    def state(self) -> dict[str, Any]:
+        """All that `apply` has come to, for the journal: a fresh one that has loaded it goes on in the same way."""
+        self.settle()
+        cells = {}
+        for index in self._code_cells:
+            cell = self.notebook["cells"][index]
+            cells[str(index)] = [cell["outputs"], cell["execution_count"], cell["metadata"]]
+        return {
+            "cells": cells,
+            "language_info": self.notebook["metadata"].get("language_info"),
+            "places": {name: list(places.items()) for name, places in self._places.items()},
+            "clear_next": sorted(self._clear_next),
+            "sizes": list(self._sizes.items()),
+            "ends": [[index, place] for index, (place, _) in self._ends.items()],
+            "widgets": self.widgets.state(),
+        }
+
+    def load(self, state: dict[str, Any]) -> None:
+        for key, (outputs, count, metadata) in state["cells"].items():
+            cell = self.notebook["cells"][int(key)]
+            cell.update(outputs=outputs, execution_count=count, metadata=metadata)
+            if outputs and outputs[-1]["output_type"] == "stream" and [int(key), len(outputs) - 1] not in state["ends"]:
+                self._streams[int(key)] = Terminal(outputs[-1]["text"])
+        if state["language_info"] is not None:
+            self.notebook["metadata"]["language_info"] = state["language_info"]
+        self._places = {name: {index: list(at) for index, at in places} for name, places in state["places"].items()}
+        self._clear_next = set(state["clear_next"])
+        self._sizes = dict(state["sizes"])
+        self._ends = {index: (place, -1) for index, place in state["ends"]}
+        self.widgets.load(state["widgets"])
 
 
 def output_of(kind: str, content: dict[str, Any]) -> dict[str, Any] | None:

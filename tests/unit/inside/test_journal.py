@@ -58,5 +58,42 @@ def test_after_a_full_disk_the_next_record_is_whole_again(path, monkeypatch):
     assert list(read_journal(path)) == [None, last]
 
 
+def test_it_is_begun_anew_before_it_grows_without_end(path, monkeypatch):
+    monkeypatch.setattr(Journal, "LEAST", 5000)
+    journal, largest, states = Journal(path), 0, 0
+
+    def state():
+        nonlocal states
+        states += 1
+        return {"states": states, "text": "x" * 2000}
+
+    begin = journal.mark("begin", version=1)
+    for n in range(1000):
+        journal.append({"type": "stream", "cell": 0, "at": "now", "parent": "p", "content": {"text": f"{n}\r"}})
+        journal.shorten_if_due(state)
+        assert journal.size == path.stat().st_size
+        largest = max(largest, path.stat().st_size)
+    journal.close()
+    records = list(read_journal(path))
+    assert largest < 10_000 and states > 5
+    assert (records[0], records[1]["type"], records[1]["state"]["states"]) == (begin, "@state", states)
+    texts = [int(record["content"]["text"]) for record in records[2:]]
+    assert texts == list(range(texts[0], 1000))
+
+
+def test_on_a_full_disk_it_stays_as_it_is(path, monkeypatch):
+    monkeypatch.setattr(Journal, "LEAST", 10)
+    journal = Journal(path)
+    first = journal.mark("begin", version=1)
+
+    def full(path, data):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(journal_module, "replace_file", full)
+    journal.shorten_if_due(dict)
+    last = journal.mark("done", 0, status="done")
+    assert list(read_journal(path)) == [first, last] and journal.lost == 0
+
+
 def test_an_absent_journal_has_no_records(path):
     assert list(read_journal(path)) == []

@@ -2,6 +2,7 @@
 
 import base64
 import copy
+import json
 from types import SimpleNamespace
 
 import pytest
@@ -10,6 +11,7 @@ from nbclient.exceptions import CellExecutionComplete
 from nbformat import validate
 from nbformat.notebooknode import from_dict
 
+from siflab.inside import widgets
 from siflab.inside.journal import record_of
 from siflab.inside.notebook import blank
 from siflab.inside.outputs import Outputs
@@ -70,7 +72,6 @@ SEQUENCES = {
     "nothing": [],
     "one line": [stream("a\n")],
     "pieces of a line": [stream("a"), stream("b"), stream("\n")],
-    "carriage returns stay": [stream("1%\r"), stream("2%\r")],
     "both streams": [stream("a"), stream("b", "stderr"), stream("c", "stderr"), stream("d")],
     "stream, display, stream": [stream("a"), display("x"), stream("b"), stream("c")],
     "result and count": [message("execute_input", {"code": "x", "execution_count": 7}), display("x", kind="execute_result")],
@@ -135,6 +136,67 @@ def test_outputs_equal_those_of_nbclient(notebook, name):
     ours = by_us(start, SEQUENCES[name])
     assert ours == by_nbclient(start, SEQUENCES[name])
     validate(from_dict(ours))
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_outputs_may_be_put_down_and_taken_up_at_any_point(notebook, name):
+    """As when the journal is begun anew with their state."""
+    whole = notebook("", "")
+    blank(whole)
+    for cut in range(len(SEQUENCES[name]) + 1):
+        first, second = copy.deepcopy(whole), copy.deepcopy(whole)
+        before, after = Outputs(first), Outputs(second)
+        for index, each in copy.deepcopy(SEQUENCES[name][:cut]):
+            before.apply(record_of(each, index))
+        after.load(json.loads(json.dumps(before.state())))
+        for index, each in copy.deepcopy(SEQUENCES[name][cut:]):
+            after.apply(record_of(each, index))
+            before.apply(record_of(each, index))
+        before.settle()
+        after.settle()
+        assert second == first == by_us(whole, SEQUENCES[name])
+
+
+def test_a_progress_bar_is_one_line(notebook):
+    start = notebook("")
+    blank(start)
+    outputs = Outputs(start)
+    for n in range(100):
+        outputs.apply(record_of(stream(f"\r{n + 1}%", "stderr")[1], 0))
+        outputs.settle()
+    for index, each in [stream("\nnext\n", "stderr"), OUTPUT, ENTER, stream("\r1%"), stream("\r2%"), LEAVE]:
+        outputs.apply(record_of(each, index))
+    outputs.settle()
+    assert [output["text"] for output in start["cells"][0]["outputs"]] == ["100%\nnext\n"]
+    state = start["metadata"]["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]
+    assert [output["text"] for output in state["out"]["state"]["outputs"]] == ["2%"]
+
+
+def test_what_a_kernel_sets_as_a_widgets_outputs_counts(notebook):
+    start = notebook("")
+    blank(start)
+
+    def sets(method, outputs):
+        data = {"method": method, "state": {"outputs": outputs}, "buffer_paths": []}
+        return message("comm_msg", {"comm_id": "out", "data": data})
+
+    sequence = [OUTPUT, ENTER, stream("in"), sets("update", []), stream("again"), sets("echo_update", ["old"]), LEAVE]
+    state = by_us(start, sequence)["metadata"]["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]
+    assert [output["text"] for output in state["out"]["state"]["outputs"]] == ["again"]
+
+
+def test_a_widget_that_is_full_leaves_the_rest_to_its_cell(notebook, monkeypatch):
+    monkeypatch.setattr(widgets, "FULL", 20)
+    monkeypatch.setattr(widgets, "SENT", 8)
+    start, sent = notebook(""), []
+    blank(start)
+    outputs = Outputs(start, send=lambda comm_id, data, parent: sent.append(data))
+    for index, each in [OUTPUT, ENTER, *(stream(f"line {n}\n") for n in range(5)), LEAVE]:
+        outputs.apply(record_of(each, index))
+    outputs.settle()
+    state = start["metadata"]["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]
+    assert state["out"]["state"]["outputs"][0]["text"] == "line 0\nline 1\nline 2\n"
+    assert start["cells"][0]["outputs"][0]["text"] == "line 3\nline 4\n" and len(sent) == 1
 
 
 def test_what_a_widget_captures_goes_back_to_the_kernel(notebook):
