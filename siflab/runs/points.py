@@ -80,6 +80,7 @@ class _PointReading(Reading):
     """`alive` is the job id of the point's element in the queue."""
 
     folder: PointFolder
+    diagnosed = False
 
     def __init__(self, sweep: Reading, number: int, alive: str | None) -> None:
         self.viewer, self.request, self.submission = sweep.viewer, sweep.request, sweep.submission
@@ -121,6 +122,8 @@ def living(evidence: Evidence, run_id: str, submission: dict[str, Any]) -> dict[
 
 class SweepReading(Reading):
     """The sweep as a whole, and its points."""
+
+    diagnosed = False
 
     def job_id(self, evidence: Evidence) -> str | None:
         """None: its points are asked for, each with its own."""

@@ -7,6 +7,8 @@ from typing import Any
 
 from siflab.inside import Failure, Recovery, Result, read_progress, read_result, recover
 from siflab.runs import words
+from siflab.runs.diagnosing import Diagnosis
+from siflab.runs.diagnosis import diagnosis_of
 from siflab.runs.evidence import Evidence
 from siflab.runs.folder import RunFolder, read_json, write_json
 from siflab.runs.run import Run
@@ -29,6 +31,8 @@ class Reading:
     """Of the run that `run` gave: nothing more will happen to it."""
     counts: dict[str, int] | None = None
     """A sweep's points by state."""
+    diagnosed = True
+    """Whether it is said why it ended so; of a sweep each point says its own reason."""
 
     def __init__(self, viewer: Viewer, folder: RunFolder) -> None:
         self.viewer, self.folder = viewer, folder
@@ -73,6 +77,9 @@ class Reading:
         if recovery is not None and status.reason is not None and status.state != "completed":
             status = replace(status, reason=status.reason + words.killed_in(recovery.cell_number))
         run = self.assemble(status, self._progress(status, traces, recovery), _error(traces.result))
+        if self.diagnosed and (status.final or status.state == "pending"):
+            told = diagnosis_of(self.viewer, self.folder, self.request or {}, traces, evidence, run, recovery)
+            run = replace(run, diagnosis=told)
         if status.final:
             self._keep(run)
         return run
@@ -194,7 +201,8 @@ def _from_kept(reading: Reading, kept: dict[str, Any]) -> Run:
         final=True,
     )
     reading.counts = kept.get("points")
-    return reading.assemble(status, kept.get("progress"), kept.get("error"))
+    run = reading.assemble(status, kept.get("progress"), kept.get("error"))
+    return replace(run, diagnosis=Diagnosis.from_dict(kept.get("diagnosis")))
 
 
 def _error(result: Result | None) -> dict[str, Any] | None:

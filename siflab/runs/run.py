@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from siflab.runs import words
+from siflab.runs.diagnosing import Diagnosis
 from siflab.text import Text
 
 
@@ -35,6 +36,7 @@ class Run:
     error: dict[str, Any] | None = None
     progress: dict[str, Any] | None = None
     points: dict[str, int] | None = None
+    diagnosis: Diagnosis | None = None
 
     @property
     def state_text(self) -> Text:
@@ -70,6 +72,7 @@ class Run:
             "progress": self.progress,
             "attempts": self.attempts,
             "points": self.points,
+            "diagnosis": self.diagnosis.as_dict() if self.diagnosis else None,
         }
 
 

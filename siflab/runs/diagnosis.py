@@ -1,0 +1,64 @@
+"""The diagnosis of a run: its folder's files and Slurm's answer, brought together for `siflab.runs.diagnosing`."""
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from siflab.inside import Recovery
+from siflab.runs import words
+from siflab.runs.diagnosing import Case, Diagnosis, Place, diagnose, with_accounting, with_logs
+from siflab.runs.evidence import Evidence
+from siflab.runs.folder import RunFolder
+from siflab.runs.run import Run
+from siflab.runs.status import Traces
+from siflab.runs.viewer import Viewer
+
+_NEVER = ("PartitionTimeLimit", "MaxMemPerLimit", "PartitionConfig", "DependencyNeverSatisfied", "BadConstraints")
+_NEVER_WALL = ("QOSMaxWall", "AssocMaxWall")
+"""What begins squeue's reasons of jobs that will not start as they are (squeue(1), JOB REASON CODES)."""
+
+
+def diagnosis_of(
+    viewer: Viewer,
+    folder: RunFolder,
+    request: dict[str, Any],
+    traces: Traces,
+    evidence: Evidence,
+    run: Run,
+    recovery: Recovery | None,
+) -> Diagnosis | None:
+    """Of a run that is over and did not complete, or that cannot start; None for all else. What a damaged folder holds
+    is no reason to fail: it has no diagnosis then."""
+    record = evidence.queue.get(traces.job_id or "")
+    reason = record.reason if record is not None and run.state == "pending" else ""
+    over = run.state in words.ENDED and run.state != "completed"
+    if not over and not reason.startswith((*_NEVER, *_NEVER_WALL)):
+        return None
+    with suppress(Exception):
+        case = _case(request, traces, run, recovery, reason)
+        if over:
+            attempt = folder.attempt(traces.number) if traces.number else None
+            case = with_accounting(case, evidence.accounting.get(traces.job_id or "", []))
+            case = with_logs(case, attempt, folder.job_log())
+        return diagnose(case, viewer.site, str(request.get("profile") or ""))
+    return None
+
+
+def _case(request: dict[str, Any], traces: Traces, run: Run, recovery: Recovery | None, reason: str) -> Case:
+    ended = traces.ended or {}
+    code = ended.get("step_exit_code") or ended.get("exit_code")
+    place = Place(attempt=traces.number or None, node=run.node)
+    if recovery is not None:
+        place = replace(place, cell=recovery.cell, cell_number=recovery.cell_number)
+    attempts = request.get("attempts")
+    return Case(
+        state=run.state,
+        reason=reason,
+        run_id=run.id,
+        exit_code=code if isinstance(code, int) else run.exit_code,
+        problem=str(ended.get("problem") or ""),
+        result=traces.result,
+        place=place,
+        asked=run.resources,
+        attempts_asked=attempts if isinstance(attempts, int) else 1,
+    )
