@@ -16,9 +16,9 @@ A record is ``{"type": ..., "cell": index among all cells from 0, "at": ISO time
 @end       nothing follows: ``status`` of the run, one of `result.EXIT_CODES`
 ========== ===========================================================================================
 
-The journal is bounded: when it has grown to four times what the outputs are, and to `Journal.LEAST` bytes, it is
-replaced by one that begins with ``@begin`` and ``@state``. A progress bar of a week, a display that is cleared every
-second, or a widget that moves do not fill the disk.
+The journal is bounded: when it has grown to four times what the outputs are, and to `least` bytes (six times the limit
+of `spill`), it is replaced by one that begins with ``@begin`` and ``@state``. A progress bar of a week, a display that
+is cleared every second, or a widget that moves do not fill the disk.
 
 A line may be torn where the writer was killed, or where the disk was full; a reader leaves it out and goes on.
 """
@@ -43,9 +43,7 @@ Record = dict[str, Any]
 class Journal:
     """Appends records. An error of the disk does not stop a run whose notebook is still in memory: it is noted."""
 
-    LEAST = 64_000_000
-
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, least: int = 64_000_000) -> None:
         self.error: OSError | None = None
         self.lost = 0
         """Records that are not, or not whole, in the file."""
@@ -54,7 +52,7 @@ class Journal:
         self._begin: Record | None = None
         self.size = 0
         """Bytes of the file, about."""
-        self._bound = self.LEAST
+        self._least = self._bound = least
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
 
     def append(self, record: Record) -> None:
@@ -81,7 +79,7 @@ class Journal:
             return
         mark: Record = {"type": "@state", "at": now(), "state": state()}
         data = b"".join(json_line(record) for record in (self._begin, mark) if record is not None)
-        self._bound = max(self.LEAST, 4 * len(data))
+        self._bound = max(self._least, 4 * len(data))
         try:
             replace_file(self._path, data)
             descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)

@@ -44,7 +44,7 @@ class Attempt:
         if not self.saver.save():
             raise self.saver.error or OSError("output.ipynb could not be written")
         self.progress.write()
-        self.journal = Journal(folder.journal)
+        self.journal = Journal(folder.journal, 6 * limit_of(request))
         self.journal.mark("begin", version=VERSION, run=request.get("id"), attempt=folder.number)
         self.run_log = RunLog(folder.run_log, len(self.numbers))
         self.kernel_log = KernelLog(folder.kernel_log)

@@ -58,9 +58,8 @@ def test_after_a_full_disk_the_next_record_is_whole_again(path, monkeypatch):
     assert list(read_journal(path)) == [None, last]
 
 
-def test_it_is_begun_anew_before_it_grows_without_end(path, monkeypatch):
-    monkeypatch.setattr(Journal, "LEAST", 5000)
-    journal, largest, states = Journal(path), 0, 0
+def test_it_is_begun_anew_before_it_grows_without_end(path):
+    journal, largest, states = Journal(path, least=5000), 0, 0
 
     def state():
         nonlocal states
@@ -82,8 +81,7 @@ def test_it_is_begun_anew_before_it_grows_without_end(path, monkeypatch):
 
 
 def test_on_a_full_disk_it_stays_as_it_is(path, monkeypatch):
-    monkeypatch.setattr(Journal, "LEAST", 10)
-    journal = Journal(path)
+    journal = Journal(path, least=10)
     first = journal.mark("begin", version=1)
 
     def full(path, data):
