@@ -24,9 +24,12 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"--run: there is no folder {options.run}; is it bound into the container?")
     stop = StopRequest()
     stop.listen()
-    from .run import run_attempt  # after the signals are listened to
+    from .facts import write_facts  # after the signals are listened to
+    from .run import run_attempt
 
-    return run_attempt(AttemptFolder(options.run.resolve(), options.attempt, options.point), stop)
+    attempt = AttemptFolder(options.run.resolve(), options.attempt, options.point)
+    write_facts(attempt)
+    return run_attempt(attempt, stop)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """A run folder: where its files lie, and how they are read and written.
 
 Each file has one writer, and is replaced atomically: request.json, submission.json, job.sh, input.ipynb (or input.py),
-environment.json and runner.pyz by who submits; attempts/K/job.json and end.json by job.sh; the rest of attempts/K by
-the runner (see `siflab.inside`); status.json, which only keeps what can be derived again, by whoever looks first after
-the end.
+environment.json, runner.pyz, run.json and git.diff by who submits; attempts/K/job.json and end.json by job.sh; the rest
+of attempts/K by the runner (see `siflab.inside`); status.json, which only keeps what can be derived again, by whoever
+looks first after the end.
 """
 
 import json
@@ -80,6 +80,16 @@ class RunFolder:
     def environment(self) -> Path:
         """What the person's own environment was when the run was submitted; there only for a run that uses one."""
         return self.path / "environment.json"
+
+    @property
+    def provenance(self) -> Path:
+        """Where the run comes from (`siflab.runs.provenance`), written once, right after it was submitted."""
+        return self.path / "run.json"
+
+    @property
+    def git_diff(self) -> Path:
+        """What was not committed in the notebook's repository."""
+        return self.path / "git.diff"
 
     @property
     def runner(self) -> Path:

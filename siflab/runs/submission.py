@@ -20,6 +20,7 @@ from siflab.runs.folder import ABANDONED, MAKING, RunFolder, find_folder, read_j
 from siflab.runs.listing import get_run
 from siflab.runs.naming import new_id
 from siflab.runs.preparation import Prepared, prepare
+from siflab.runs.provenance import Recorder
 from siflab.runs.request import RunRequest
 from siflab.runs.run import Run
 from siflab.runs.sweep import Chunk, chunks
@@ -63,11 +64,15 @@ def submit(viewer: Viewer, request: RunRequest, wait: Callable[[float], None] = 
         making = _reserve(root, run_id, wait)
         if making is None:
             return _made_by_another(viewer, root, run_id, wait)
+        recorder = Recorder(viewer, prepared)
         plans, folder = _make(viewer, root, making, prepared, run_id, arrays)
     except OSError as error:
         raise _cannot_write(root, error) from error
-    if not request.script_only:
-        _hand_over(viewer, folder, plans, request, wait)
+    try:
+        if not request.script_only:
+            _hand_over(viewer, folder, plans, request, wait)
+    finally:
+        recorder.write(folder)
     return get_run(viewer, run_id)
 
 
