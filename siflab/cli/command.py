@@ -77,6 +77,30 @@ def _cancel(options: argparse.Namespace) -> int:
     return cancel(options)
 
 
+def _rerun(options: argparse.Namespace) -> int:
+    from siflab.cli.rerun import rerun
+
+    return rerun(options)
+
+
+def _resume(options: argparse.Namespace) -> int:
+    from siflab.cli.resume import resume
+
+    return resume(options)
+
+
+def _repair(options: argparse.Namespace) -> int:
+    from siflab.cli.repair import repair
+
+    return repair(options)
+
+
+def _export(options: argparse.Namespace) -> int:
+    from siflab.cli.export import export
+
+    return export(options)
+
+
 def _profiles(options: argparse.Namespace) -> int:
     from siflab.cli.profiles import profiles
 
@@ -109,6 +133,10 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "to-script": _to_script,
     "logs": _logs,
     "cancel": _cancel,
+    "rerun": _rerun,
+    "resume": _resume,
+    "repair": _repair,
+    "export": _export,
     "profiles": _profiles,
     "env": _env,
     "session": _session,

@@ -4,6 +4,7 @@ import argparse
 from typing import NoReturn
 
 import siflab
+from siflab.cli.again_arguments import add_export, add_repair, add_rerun
 from siflab.cli.ending import EXIT_CODES
 from siflab.cli.promote_arguments import add_promote
 from siflab.cli.terminal import pick, warn
@@ -61,6 +62,7 @@ def build() -> argparse.ArgumentParser:
     _points(_command(commands, "points", "the table of a sweep", "显示参数扫描的结果表"))
     _logs(_command(commands, "logs", "print a run's log", "显示运行的日志"))
     _cancel(_command(commands, "cancel", "cancel runs", "取消运行"))
+    _again(commands)
     _profiles(_command(commands, "profiles", "list what there is to choose", "列出可选的资源配置"))
     _session(
         _command(commands, "session", "say when this session ends, or extend it", "显示本会话何时结束，或延长会话")
@@ -91,6 +93,11 @@ def _runs(parser: argparse.ArgumentParser) -> None:
 
 
 def _show(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--provenance",
+        action="store_true",
+        help=pick("what it was made of, as JSON", "以 JSON 显示其来源和组成"),
+    )
     _id(parser)
     _json(parser)
 
@@ -136,6 +143,19 @@ def _logs(parser: argparse.ArgumentParser) -> None:
 def _cancel(parser: argparse.ArgumentParser) -> None:
     _id(parser, many=True)
     _json(parser)
+
+
+def _again(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    rerun = _command(commands, "rerun", "run it again from its own snapshot", "用当时的快照重新运行")
+    resume = _command(commands, "resume", "go on with a run that stopped or failed", "继续已停止或失败的运行")
+    repair = _command(commands, "repair", "recover the outputs of killed attempts", "恢复被终止的尝试的输出")
+    export = _command(commands, "export", "pack a run into one archive", "把运行打包为一个归档文件")
+    add_rerun(rerun)
+    _id(resume)
+    add_repair(repair)
+    add_export(export)
+    for parser in (rerun, resume, repair, export):
+        _json(parser)
 
 
 def _profiles(parser: argparse.ArgumentParser) -> None:

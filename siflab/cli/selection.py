@@ -38,5 +38,13 @@ def find_id(viewer: Viewer, typed: str) -> str:
     )
 
 
+def find_run(viewer: Viewer, typed: str) -> str | Path:
+    """An id, as `find_id` has it, or the path of a run folder: what has a slash in it, or is a folder here."""
+    path = Path(typed)
+    if "/" in typed or (path / "request.json").is_file():
+        return path.absolute()
+    return find_id(viewer, typed)
+
+
 def nothing_yet() -> str:
     return pick("no runs yet; begin with `siflab promote NOTEBOOK`", "还没有运行；可用 `siflab promote NOTEBOOK` 提交")

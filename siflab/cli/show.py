@@ -5,14 +5,18 @@ import argparse
 from siflab.cli.runs_table import elapsed
 from siflab.cli.selection import find_id
 from siflab.cli.terminal import harmless, in_words, pick, print_json, say, width
-from siflab.runs import Run, Viewer, get_run
+from siflab.runs import Run, Viewer, get_provenance, get_run
 from siflab.slurm.memory import format_memory
 from siflab.slurm.time import format_time
 
 
 def show(options: argparse.Namespace) -> int:
     viewer = Viewer.here()
-    run = get_run(viewer, find_id(viewer, options.id))
+    run_id = find_id(viewer, options.id)
+    if options.provenance:
+        print_json(get_provenance(viewer, run_id))
+        return 0
+    run = get_run(viewer, run_id)
     if options.json:
         print_json(run.as_dict())
     else:

@@ -5,11 +5,16 @@ only. What they return has `as_dict()` in the shape of openapi.yaml.
 """
 
 from siflab.runs.cancel import cancel
+from siflab.runs.exporting import Exported, export
 from siflab.runs.listing import RunList, get_run, list_runs
 from siflab.runs.log import LogPiece, read_log
 from siflab.runs.point_table import PointTable, list_points, rerun_failed
 from siflab.runs.preview import Preview, preflight, preview
+from siflab.runs.provenance import get_provenance
+from siflab.runs.repair import Repair, repair
 from siflab.runs.request import RunRequest, checked_request
+from siflab.runs.rerun import Rerun, rerun
+from siflab.runs.resume import resume
 from siflab.runs.run import Run
 from siflab.runs.session import SessionFacts
 from siflab.runs.session_time import extend_session, extension_view
@@ -18,9 +23,12 @@ from siflab.runs.viewer import Viewer
 from siflab.runs.views import inventory_view, session_view, site_view
 
 __all__ = [
+    "Exported",
     "LogPiece",
     "PointTable",
     "Preview",
+    "Repair",
+    "Rerun",
     "Run",
     "RunList",
     "RunRequest",
@@ -28,8 +36,10 @@ __all__ = [
     "Viewer",
     "cancel",
     "checked_request",
+    "export",
     "extend_session",
     "extension_view",
+    "get_provenance",
     "get_run",
     "inventory_view",
     "list_points",
@@ -37,7 +47,10 @@ __all__ = [
     "preflight",
     "preview",
     "read_log",
+    "repair",
+    "rerun",
     "rerun_failed",
+    "resume",
     "session_view",
     "site_view",
     "submit",

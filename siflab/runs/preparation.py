@@ -171,9 +171,11 @@ class Prepared:
         return {"digest": digest, "size": facts.st_size, "modified_ns": facts.st_mtime_ns, "inode": facts.st_ino}
 
 
-def prepare(viewer: Viewer, request: RunRequest, *, findings_block: bool = True) -> Prepared:
+def prepare(
+    viewer: Viewer, request: RunRequest, *, findings_block: bool = True, snapshot: str | None = None
+) -> Prepared:
     """Everything is checked before anything is made. Raises Invalid with all that is wrong; with `findings_block`
-    preflight's errors are among it."""
+    preflight's errors are among it. With a `snapshot` that file is what runs, as if it lay at the request's path."""
     path = os.path.abspath(request.path)  # noqa: PTH100 (links stay as the person knows them)
     errors: list[FieldError] = []
     resources = notebook = None
@@ -182,7 +184,7 @@ def prepare(viewer: Viewer, request: RunRequest, *, findings_block: bool = True)
     except Invalid as invalid:
         errors += invalid.errors
     try:
-        notebook = read_script(path) if request.is_script else read_notebook(path)
+        notebook = read_script(snapshot or path) if request.is_script else read_notebook(snapshot or path)
     except NotebookError as error:
         errors.append(error.error)
     errors += check_mode(request)

@@ -16,6 +16,7 @@ from siflab.inside import AttemptFolder
 from siflab.notebook.seeds import find_seeds
 from siflab.runs.folder import RunFolder, read_json, write_file, write_json
 from siflab.runs.git import PATIENCE, GitState, git_state
+from siflab.runs.listing import folder_of
 from siflab.runs.preparation import Prepared
 from siflab.runs.viewer import Viewer
 from siflab.slurm.records import SEPARATOR
@@ -109,6 +110,11 @@ class Recorder:
             "resources": prepared.resources.as_dict(),
             "slurm_options": prepared.resources.sbatch_options(),
         }
+
+
+def get_provenance(viewer: Viewer, run_id: str) -> dict[str, Any]:
+    """`provenance` of a run by its id. Raises NotFound."""
+    return provenance(viewer, folder_of(viewer, run_id))
 
 
 def provenance(viewer: Viewer, folder: RunFolder) -> dict[str, Any]:

@@ -45,18 +45,20 @@ def sbatch_argv(test_only: bool = False) -> list[str]:
     return ["sbatch", "--test-only"] if test_only else ["sbatch", "--parsable"]
 
 
-def submit(viewer: Viewer, request: RunRequest, wait: Callable[[float], None] = sleep) -> Run:
+def submit(
+    viewer: Viewer, request: RunRequest, wait: Callable[[float], None] = sleep, *, snapshot: str | None = None
+) -> Run:
     """The run, with its job id.
 
     With a `submit_key` a second call answers with the run of the first, also when both come at the same moment. Raises
     Invalid, SlurmRefused (nothing is left behind), SlurmUnreachable, Internal (the disk). With `script_only` the folder
-    is made and Slurm is not asked.
+    is made and Slurm is not asked. A `snapshot` is run in the place of the request's file, whatever preflight says.
     """
     root = Path(viewer.runs_root())
     run_id = new_id(request.submit_key, viewer.user)
     if request.submit_key is not None and find_folder(root, run_id) is not None:
         return _made_by_another(viewer, root, run_id, wait)
-    prepared = prepare(viewer, request)
+    prepared = prepare(viewer, request, findings_block=snapshot is None, snapshot=snapshot)
     arrays = _arrays(viewer, prepared)
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -176,20 +178,20 @@ def _hand_over(
             if done.not_run and not job_ids:
                 folder.remove()
                 require_reachable(done)
-            job_id = _find_late(viewer, plan.run_id, wait, job_ids)
+            job_id = find_late(viewer, plan.run_id, wait, job_ids)
             if job_id is None:
-                raise _unanswered(done, folder)
+                raise unanswered(done, folder)
         if job_id is None:
             if job_ids:
                 viewer.slurm.run(scancel(job_ids))
             folder.remove()
-            raise _refused(done)
+            raise refused(done)
         job_ids.append(job_id)
         with suppress(OSError):  # a full disk: the job's comment names the run, so it is found all the same
             write_json(folder.submission, _submission(plans, request, job_ids))
 
 
-def _find_late(viewer: Viewer, run_id: str, wait: Callable[[float], None], known: Sequence[str] = ()) -> str | None:
+def find_late(viewer: Viewer, run_id: str, wait: Callable[[float], None], known: Sequence[str] = ()) -> str | None:
     """The job of an sbatch whose answer was lost, looked for by its comment; not one of those that are known."""
     until = monotonic() + LATE
     while True:
@@ -199,7 +201,7 @@ def _find_late(viewer: Viewer, run_id: str, wait: Callable[[float], None], known
         wait(_AGAIN)
 
 
-def _unanswered(done: Completed, folder: RunFolder) -> SlurmUnreachable:
+def unanswered(done: Completed, folder: RunFolder) -> SlurmUnreachable:
     words = done.stderr.strip().splitlines()[-1][:200] if done.stderr.strip() else "no answer"
     return SlurmUnreachable(
         Text(
@@ -211,7 +213,7 @@ def _unanswered(done: Completed, folder: RunFolder) -> SlurmUnreachable:
     )
 
 
-def _refused(done: Completed) -> Invalid | SlurmRefused:
+def refused(done: Completed) -> Invalid | SlurmRefused:
     field, message = sbatch_error(done.stderr)
     if field:
         return Invalid([FieldError(field, "slurm-refused", message)])

@@ -2,6 +2,7 @@
 
 from tornado.web import RequestHandler
 
+from siflab_extension.handlers.again import ProvenanceHandler, RepairHandler, RerunHandler, ResumeHandler
 from siflab_extension.handlers.base import NoSuchRoute
 from siflab_extension.handlers.environments import EnvironmentJobHandler, EnvironmentsHandler, StopHandler
 from siflab_extension.handlers.events import EventsHandler
@@ -30,6 +31,10 @@ ROUTES: dict[str, type[RequestHandler]] = {
     "/runs/{id}": RunHandler,
     "/runs/{id}/cancel": CancelHandler,
     "/runs/{id}/log": LogHandler,
+    "/runs/{id}/rerun": RerunHandler,
+    "/runs/{id}/resume": ResumeHandler,
+    "/runs/{id}/repair": RepairHandler,
+    "/runs/{id}/provenance": ProvenanceHandler,
     "/runs/{id}/points": PointsHandler,
     "/runs/{id}/points/rerun": RerunPointsHandler,
     "/environments": EnvironmentsHandler,

@@ -24,7 +24,7 @@ MACHINE: dict[str, Told] = {
     ),
     "time_limit": told(
         "Its time limit of {time} was reached.",
-        "已达到 {time} 的时间上限。",
+        "已达到时间上限（{time}）。",
         "What was printed is kept. Ask for more time; or save checkpoints (siflab.checkpoint) and allow more "
         "attempts, "
         "each of which goes on where the one before stopped.",

@@ -149,6 +149,21 @@ class FakeRuns:
     def rerun_failed(self, _viewer: Viewer, run_id: str) -> Result:
         return self._answer("rerun_failed", lambda: Result(self._run(run_id)), run_id)
 
+    def rerun(self, _viewer: Viewer, run: str, changes: dict[str, Any]) -> Result:
+        again = {"run": self._run(run), "differences": [{"what": "image", "text": TEXT}]}
+        return self._answer("rerun", lambda: Result(again), run, changes)
+
+    def resume(self, _viewer: Viewer, run_id: str) -> Result:
+        return self._answer("resume", lambda: Result(self._run(run_id)), run_id)
+
+    def repair(self, _viewer: Viewer, run: str) -> Result:
+        attempt = {"attempt": 1, "state": "whole", "text": TEXT}
+        return self._answer("repair", lambda: Result({"id": run, "attempts": [attempt]}), run)
+
+    def get_provenance(self, _viewer: Viewer, run_id: str) -> dict[str, Any]:
+        told = {"version": 1, "id": run_id, "attempts": [], "slurm": []}
+        return self._answer("get_provenance", lambda: told, run_id)
+
     def read_log(self, _viewer: Viewer, run_id: str, attempt: int | None, offset: int) -> Result:
         def piece() -> Result:
             ended = self._run(run_id)["state"] == "completed"
