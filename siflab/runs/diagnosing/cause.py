@@ -24,7 +24,8 @@ _BY_PROBLEM = {
 _CERTAIN = frozenset({"host_memory", "time_limit", "preemption", "node_failure"})
 """Lines of Slurm's that explain whatever exception there is besides."""
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGABRT, signal.SIGFPE)
-_KERNELS = ("DeadKernel",)
+_KERNELS = ("DeadKernel", "DeadProcess", "Unknown")
+"""What the runner calls the end of a process that left no word."""
 _BY_CODE = {(0, 53): "no_log", (71, 0): "disk_full"}
 """By Slurm's ExitCode, of a job that left no word of its own (`siflab.runs.status`)."""
 

@@ -42,6 +42,8 @@ ENDED = [
     ("FAILED", "3:0", "dead_kernel", 9, failure("DeadKernel", "killed"), "", "killed", "SIGKILL"),
     ("FAILED", "3:0", "dead_kernel", 11, failure("DeadKernel", "killed"), "", "crash", "SIGSEGV"),
     ("FAILED", "3:0", "dead_kernel", None, failure("DeadKernel", "ended"), "", "kernel_exited", "kernel.log"),
+    ("FAILED", "3:0", "dead_kernel", 9, failure("DeadProcess", "Rank 1 was killed"), "", "killed", "SIGKILL"),
+    ("FAILED", "3:0", "dead_kernel", None, failure("DeadProcess", "ended without a word"), "", "kernel_exited", "by itself"),
     ("FAILED", "4:0", "timeout", None, failure("CellTimeout", "longer"), "", "cell_timeout", "cell_timeout"),
     ("FAILED", "70:0", "internal", None, failure("DiskFull", "[Errno 28]"), "", "disk_full", "quota"),
     ("FAILED", "70:0", "internal", None, failure("CannotWrite", "[Errno 13] Permission denied: 'x'"), "", "permission", "ls -l"),
