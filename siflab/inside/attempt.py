@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -105,6 +106,15 @@ class AttemptFolder:
     def tensorboard(self) -> Path:
         """$LOG_DIR."""
         return self.place / "tensorboard"
+
+    def variables(self, run_id: str) -> dict[str, str]:
+        """For the environment of what runs: where `siflab.record` and `siflab.checkpoint` write. The batch script may
+        have put the folders elsewhere."""
+        places = {"CHECKPOINT_DIR": self.checkpoints, "OUTPUT_DIR": self.outputs, "LOG_DIR": self.tensorboard}
+        ours = {"SIFLAB_RUN_FOLDER": str(self.run), "SIFLAB_RUN_ID": run_id, "SIFLAB_ATTEMPT": str(self.number)}
+        if self.point is not None:
+            ours["SIFLAB_POINT"] = str(self.point)
+        return {**{name: os.environ.get(name) or str(path) for name, path in places.items()}, **ours}
 
     def make(self) -> None:
         self.run_log.parent.mkdir(parents=True, exist_ok=True)

@@ -202,14 +202,8 @@ class Execution:
 
 
 def environment(attempt: Attempt) -> dict[str, str]:
-    """The kernel's: the job's own, and where `siflab.record` and `siflab.checkpoint` write."""
-    folder = attempt.folder
-    ours = {"SIFLAB_RUN_FOLDER": str(folder.run), "SIFLAB_RUN_ID": str(attempt.request.get("id") or "")}
-    ours["SIFLAB_ATTEMPT"] = str(folder.number)
-    if folder.point is not None:
-        ours["SIFLAB_POINT"] = str(folder.point)
-    places = {"CHECKPOINT_DIR": folder.checkpoints, "OUTPUT_DIR": folder.outputs, "LOG_DIR": folder.tensorboard}
-    return {**{name: str(path) for name, path in places.items()}, **os.environ, **ours}
+    """The kernel's: the job's own, and what is the attempt's."""
+    return {**os.environ, **attempt.folder.variables(str(attempt.request.get("id") or ""))}
 
 
 def ipykernel_arguments() -> list[str]:

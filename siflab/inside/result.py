@@ -28,7 +28,8 @@ Words = dict[str, str]
 @dataclass(frozen=True)
 class Failure:
     """An error with its place: `cell` is the index among all cells from 0, `cell_number` among code cells from 1,
-    `line` in that cell from 1 (the innermost frame that lies in it); `traceback_text` has no colour codes."""
+    `line` in that cell from 1 (the innermost frame that lies in it), of a script `line` alone; `traceback_text` has no
+    colour codes. `rank`: of the process, in a distributed run."""
 
     ename: str
     evalue: str
@@ -36,6 +37,7 @@ class Failure:
     cell_number: int | None = None
     line: int | None = None
     traceback_text: str = ""
+    rank: int | None = None
 
 
 @dataclass(frozen=True)
@@ -73,20 +75,20 @@ def read_result(attempt: AttemptFolder) -> Result | None:
     if value is None or not {"status", "exit_code", "started_at", "ended_at"} <= value.keys():
         return None
     known: dict[str, Any] = {name: value[name] for name in Result.__dataclass_fields__ if name in value}
-    known["error"] = _failure(known.get("error"))
-    known["message"] = _words(known.get("message"))
+    known["error"] = failure_of(known.get("error"))
+    known["message"] = words_of(known.get("message"))
     known.update({name: known[name] is True for name in ("saved", "resumable") if known.get(name) is not None})
-    known["warnings"] = [words for words in map(_words, _list(known.get("warnings"))) if words is not None]
+    known["warnings"] = [words for words in map(words_of, _list(known.get("warnings"))) if words is not None]
     known.setdefault("cells_total", 0)
     known.setdefault("cells_done", 0)
     return Result(**known)
 
 
-def _failure(value: object) -> Failure | None:
+def failure_of(value: object) -> Failure | None:
     """The file lies in the user's own folder, and the notebook can write it: nothing in it is taken for granted."""
     if not isinstance(value, dict):
         return None
-    numbers = {name: value.get(name) for name in ("cell", "cell_number", "line")}
+    numbers = {name: value.get(name) for name in ("cell", "cell_number", "line", "rank")}
     return Failure(
         ename=str(value.get("ename", "")),
         evalue=str(value.get("evalue", "")),
@@ -95,7 +97,7 @@ def _failure(value: object) -> Failure | None:
     )
 
 
-def _words(value: object) -> Words | None:
+def words_of(value: object) -> Words | None:
     return {"en": str(value.get("en", "")), "zh": str(value.get("zh", ""))} if isinstance(value, dict) else None
 
 

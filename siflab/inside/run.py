@@ -101,7 +101,7 @@ def run_attempt(folder: AttemptFolder, stop: StopRequest) -> int:
             print(f"siflab: attempt {folder.number} was already made; each start of a run needs a number of its own",
                   file=sys.stderr)  # fmt: skip
             return EXIT_CODES["internal"]
-        attempt = _begin(folder, stop)
+        attempt = begin_attempt(folder, stop)
     except (BadNotebook, OSError) as error:
         return _conclude(folder, _not_begun(folder, error), [], started_at, None)
     print(f"siflab: run {attempt.request.get('id')}, attempt {folder.number}: {len(attempt.numbers)} cells", flush=True)
@@ -112,7 +112,7 @@ def run_attempt(folder: AttemptFolder, stop: StopRequest) -> int:
     return _conclude(folder, outcome, warnings, started_at, attempt)
 
 
-def _begin(folder: AttemptFolder, stop: StopRequest) -> Attempt:
+def begin_attempt(folder: AttemptFolder, stop: StopRequest) -> Attempt:
     request = read_json(folder.request)
     if request is None:
         raise BadNotebook("request.json is missing or not JSON: the run folder is not complete")

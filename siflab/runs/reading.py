@@ -209,4 +209,4 @@ def _error(result: Result | None) -> dict[str, Any] | None:
     if result is None or not isinstance(result.error, Failure):
         return None
     error = asdict(result.error)
-    return {name: error[name] for name in ("ename", "evalue", "cell", "cell_number", "line")}
+    return {name: error[name] for name in ("ename", "evalue", "cell", "cell_number", "line", "rank")}

@@ -1,0 +1,147 @@
+"""``runner.pyz --node ... -- ARGUMENTS``: what srun starts on each node of a distributed run, and alone for a script.
+
+It starts ``python ARGUMENTS --node-rank=N runner.pyz rank`` (ARGUMENTS begin with ``-m torch.distributed.run``),
+passes signals to the ranks, which torchrun itself would not, and ends when they have. On the first node it then makes
+the run's result of what the ranks left (`ranks`): one of them may have been killed with all that it knew.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from .attempt import AttemptFolder, now, read_json
+from .node_child import die_with_parent
+from .node_result import conclude
+from .progress import ProgressWriter
+from .ranks import read_reports
+from .result import EXIT_CODES
+from .signals import INTERRUPT_WAIT, StopRequest
+
+_POLL = 0.1
+_MORE = 5.0
+"""Seconds that ranks get beside their own grace to leave, and torchrun to notice."""
+_OTHERS = 6.0
+"""Seconds in which the last words of ranks on other nodes come through the file system."""
+
+
+class Node:
+    """One node's part of an attempt. `torch` are the arguments of torch.distributed.run, None for a script alone."""
+
+    def __init__(self, folder: AttemptFolder, stop: StopRequest, torch: Sequence[str] | None) -> None:
+        self.folder, self.stop, self.torch = folder, stop, torch
+        self.request: dict[str, Any] = read_json(folder.request) or {}
+        self.number = int(os.environ.get("SLURM_NODEID") or 0) if torch is not None else 0
+        self.world = 1
+        if torch is not None:
+            self.world = int(self.request.get("nodes") or 1) * int(self.request.get("processes") or 1)
+        stop.expect(self.request)
+
+    def run(self) -> int:
+        """The exit code."""
+        started_at = now()
+        self.folder.make()
+        if self.number == 0 and (self.torch is None or self.request.get("kind") == "script"):
+            progress = ProgressWriter(self.folder, 0)
+            progress.change(phase="running")
+            with suppress(OSError):
+                progress.write()
+        child = subprocess.Popen(self._command(), env=self._environment(), preexec_fn=die_with_parent)
+        code = self._wait(child)
+        if self.number != 0:
+            return 0 if code == 0 else EXIT_CODES["failed"]
+        self._await_reports(code)
+        return conclude(self.folder, self.request, self.world, code, self.stop, started_at)
+
+    def _command(self) -> list[str]:
+        rank = [str(self.folder.run / "runner.pyz"), "rank"]  # torchrun would take options for its own
+        if self.torch is None:
+            return [sys.executable, "-u", *rank]
+        where = [f"--node-rank={self.number}"]
+        address = os.environ.get("SLURMD_NODENAME")
+        if address and _resolves(address):
+            where.append(f"--local-addr={address}")
+        return [sys.executable, *self.torch, *where, *rank]
+
+    def _environment(self) -> dict[str, str]:
+        return {**os.environ, **self.folder.variables(str(self.request.get("id") or ""))}
+
+    def _wait(self, child: subprocess.Popen[bytes]) -> int:
+        """Its exit code. A signal is passed on once; who does not leave in time is made to."""
+        passed = hurried = False
+        until = killing = float("inf")
+        while child.poll() is None:
+            time.sleep(_POLL)
+            number, moment = self.stop.signal, time.monotonic()
+            if number is not None and not passed:
+                passed, until = True, moment + self.stop.grace + INTERRUPT_WAIT + _MORE
+                with suppress(OSError):
+                    self.folder.stop.touch()
+                self._pass_on(child, number)
+            if passed and self.stop.hurried and not hurried:
+                hurried, until = True, min(until, moment + self.stop.grace + INTERRUPT_WAIT + _MORE)
+                self._pass_on(child, signal.SIGTERM)
+            if moment > until:
+                until, killing = float("inf"), moment + _MORE
+                child.terminate()
+            if moment > killing:
+                for pid in _children(child.pid):
+                    _send(pid, signal.SIGKILL)
+                child.kill()
+        return child.returncode
+
+    def _pass_on(self, child: subprocess.Popen[bytes], number: int) -> None:
+        ranks = [child.pid] if self.torch is None else [pid for pid in _children(child.pid) if _is_rank(pid)]
+        print(f"siflab: node {self.number}: signal {number} to {len(ranks)} processes", flush=True)
+        for pid in ranks:
+            _send(pid, number)
+        if self.torch is not None and not ranks:
+            child.terminate()
+
+    def _await_reports(self, code: int) -> None:
+        """Where some rank failed its word is worth a moment; the others' are not waited for."""
+        alone = self.torch is None or int(self.request.get("nodes") or 1) == 1
+        until = time.monotonic() + (0.0 if alone else _OTHERS)
+        while time.monotonic() < until:
+            reports = read_reports(self.folder)
+            first = [one for one in reports.values() if one.error is not None and not one.is_secondary]
+            if len(reports) >= self.world or first:
+                return
+            if code != 0 and self.stop.signal is None and any(one.error is not None for one in reports.values()):
+                until = min(until, time.monotonic() + 2.0)
+            time.sleep(_POLL)
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    with suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            found += [int(word) for word in (task / "children").read_text().split()]
+    return found
+
+
+def _is_rank(pid: int) -> bool:
+    with suppress(OSError):
+        return b"\0LOCAL_RANK=" in b"\0" + Path(f"/proc/{pid}/environ").read_bytes()
+    return False
+
+
+def _send(pid: int, number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
+
+
+def _resolves(name: str) -> bool:
+    try:
+        socket.getaddrinfo(name, None)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,271 @@
+"""The processes of a distributed run, and of a script: what they print, how they end, and what is made of it. torchrun is
+a stand-in here; tests/cluster/test_run_distributed.py has the real one."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from siflab.inside import AttemptFolder, read_progress, read_result
+from tests.unit.inside.conftest import is_gone
+
+TORCHRUN = Path(__file__).with_name("stand_in_torchrun.py")
+RANK = "import os\nrank = int(os.environ['RANK'])\nprint('I am', rank)"
+
+
+class Distributed:
+    """A run of `nodes` nodes with two ranks each, on this machine."""
+
+    def __init__(self, folder, temporary, nodes=1):
+        self.folder, self.temporary, self.nodes, self.processes = folder, temporary, nodes, []
+        self.attempt = AttemptFolder(folder, 1)
+
+    def start(self, *, torch=True):
+        log = self.attempt.run_log
+        log.parent.mkdir(parents=True)
+        for node in range(self.nodes):
+            command = [sys.executable, str(self.folder / "runner.pyz"), "--run", str(self.folder), "--attempt", "1"]
+            if torch:
+                flags = [f"--nnodes={self.nodes}", "--nproc-per-node=2"]
+                command += ["--node", "--", str(TORCHRUN), *flags]
+            environment = {**os.environ, "TMPDIR": str(self.temporary), "SLURM_NODEID": str(node)}
+            environment = {name: value for name, value in environment.items() if not name.startswith("PYTEST_")}
+            out = log.open("a")  # as job.sh has it
+            self.processes.append(subprocess.Popen(command, cwd="/", env=environment, stdout=out, stderr=out))
+        return self
+
+    def end(self):
+        self.codes = [process.wait(90) for process in self.processes]
+        self.result = read_result(self.attempt)
+        return self.codes[0]
+
+    def log(self, rank=0):
+        path = self.attempt.run_log if rank == 0 else self.attempt.run_log.with_name(f"rank-{rank}.log")
+        return path.read_text("utf-8") if path.exists() else ""
+
+    def await_log(self, text, rank=0):
+        deadline = time.monotonic() + 60
+        while text not in self.log(rank):
+            assert all(process.poll() is None for process in self.processes), self.log()
+            assert time.monotonic() < deadline, self.log(rank)
+            time.sleep(0.02)
+
+    def send(self, number):
+        for process in self.processes:
+            process.send_signal(number)
+
+    @property
+    def notebook(self):
+        return json.loads(self.attempt.output.read_text("utf-8"))
+
+    def states(self):
+        return [cell["metadata"]["siflab"]["status"] for cell in self.notebook["cells"]]
+
+    def text(self, index):
+        outputs = self.notebook["cells"][index]["outputs"]
+        return "".join(output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs)
+
+
+@pytest.fixture
+def distributed(make_run):
+    made = []
+
+    def make(*cells, nodes=1, **request):
+        run = make_run(*cells, mode="distributed", nodes=nodes, processes=2, **request)
+        made.append(Distributed(run.folder, run.temporary, nodes))
+        return made[-1]
+
+    yield make
+    for run in made:
+        for process in run.processes:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+
+
+def test_every_rank_runs_the_cells_and_the_first_ones_outputs_are_the_notebooks(distributed):
+    run = distributed(
+        RANK,
+        "%time x = 1\n!echo from a shell\nx + rank",
+        "import asyncio\nawait asyncio.sleep(0)\nfrom IPython.display import display\nshown = display('a', display_id='d')\n"
+        "shown.update('b')",
+        "class Items:\n    def __call__(self, i):\n        print('worker', i, flush=True)\n        return i * 10\n"
+        "import multiprocessing\nwith multiprocessing.Pool(2) as pool:\n    found = pool.map(Items(), [1, 2])\nfound",
+        "import siflab, os\nsiflab.record(loss=rank)\nos.write(1, b'past Python\\n')\nprint(os.environ['CHECKPOINT_DIR'])",
+        nodes=2,
+    ).start()
+    assert run.end() == 0 and run.codes == [0, 0], run.log()
+    assert run.states() == ["done"] * 5
+    assert run.text(0) == "I am 0\n" and "from a shell" in run.text(1) and run.text(1).endswith("1")
+    assert [output["data"]["text/plain"] for output in run.notebook["cells"][2]["outputs"]] == ["'b'"]
+    assert "worker 1" in run.text(3) and run.text(3).endswith("[10, 20]"), "workers find what cells define"
+    assert "past Python" in run.text(4) and f"{run.folder}/checkpoints" in run.text(4)
+    assert "I am 3" in run.log(3) and "past Python" in run.log(3) and "I am 3" not in run.log(0)
+    assert (run.result.status, run.result.cells_done, run.result.cells_total) == ("completed", 5, 5)
+    lines = [json.loads(line) for line in run.attempt.metrics.read_text().splitlines()]
+    assert sorted((line["rank"], line["values"]["loss"]) for line in lines) == [(0, 0), (1, 1), (2, 2), (3, 3)]
+
+
+def test_one_ranks_exception_ends_all_and_is_shown_with_its_place(distributed):
+    run = distributed(
+        RANK, "x = 1\nif rank == 1:\n    raise ValueError('boom')\nimport time\ntime.sleep(600)", "1"
+    ).start()
+    assert run.end() == 1
+    error = run.result.error
+    assert (run.result.status, error.rank, error.cell, error.cell_number, error.line) == ("failed", 1, 1, 2, 3)
+    assert "Rank 1, cell 2, line 3: ValueError: boom" in run.result.message["en"]
+    assert run.states() == ["done", "failed", "not run"] and run.result.cells_done == 1
+    assert "boom" in json.dumps(run.notebook["cells"][1]["outputs"]), (
+        "the notebook shows it, though it was another rank"
+    )
+    assert "ValueError" in run.log(1)
+
+
+def test_the_first_rank_s_own_error_is_said_once(distributed):
+    run = distributed(RANK, "if rank == 0:\n    raise KeyError('x')\nimport time\ntime.sleep(600)").start()
+    assert run.end() == 1 and (run.result.error.rank, run.result.error.line) == (0, 2)
+    errors = [output for output in run.notebook["cells"][1]["outputs"] if output["output_type"] == "error"]
+    assert [error["ename"] for error in errors] == ["KeyError"]
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_rank_that_is_killed_is_named(distributed, rank):
+    run = distributed(RANK, f"import time\nif rank == {rank}:\n    os.kill(os.getpid(), 9)\ntime.sleep(600)").start()
+    assert run.end() == 3
+    assert (run.result.status, run.result.signal, run.result.error.rank) == ("dead_kernel", 9, rank)
+    assert f"Rank {rank} was killed by SIGKILL" in run.result.message["en"] and "memory" in run.result.message["en"]
+    assert run.states()[0] == "done" and "I am 0" in run.text(0), "what was there is kept"
+
+
+BUSY = "import time\nfor i in range(6000):\n    print('step', i)\n    time.sleep(0.05)"
+ASKING = (
+    "import time\nfrom siflab import checkpoint\ni = 0\nwhile not checkpoint.should_stop():\n    i += 1\n    print('step', i)\n"
+    "    time.sleep(0.05)\ncheckpoint.save({'i': i}, step=i)\nprint('saved', rank)"
+)
+
+
+@pytest.mark.parametrize(("cell", "saved"), [(BUSY, False), (ASKING, True)], ids=["interrupted", "asking"])
+def test_a_warning_reaches_every_rank(distributed, cell, saved):
+    run = distributed(RANK, cell, "print('never')", nodes=2).start()
+    for rank in range(4):
+        run.await_log("step 5", rank)
+    run.send(signal.SIGUSR2)
+    assert run.end() == 5, run.log()
+    assert (run.result.status, run.result.signal, run.result.saved) == ("stopped", signal.SIGUSR2, saved)
+    assert run.states()[2] == "not run" and "step 5\n" in run.text(1)
+    assert bool(list((run.folder / "checkpoints").glob("step-*"))) == saved if saved else True
+    if saved:
+        assert all(f"saved {rank}" in run.log(rank) for rank in range(4))
+
+
+def test_a_rank_that_cannot_be_interrupted_is_left(distributed):
+    """As one that waits in a collective for a peer that is gone."""
+    blocked = (
+        "import signal, time\nprint('blocked', flush=True)\nend = time.monotonic() + 600\n"
+        "while time.monotonic() < end:\n    try:\n        time.sleep(1)\n    except KeyboardInterrupt:\n        pass"
+    )
+    run = distributed(RANK, blocked).start()
+    run.await_log("blocked")
+    run.await_log("blocked", 1)
+    run.send(signal.SIGTERM)
+    assert run.end() == 5
+    assert run.result.status == "stopped" and run.states() == ["done", "stopped"] and "blocked" in run.text(1)
+
+
+def test_no_rank_outlives_its_node(distributed):
+    run = distributed(RANK + "\nprint('pid', os.getpid())", "import time\ntime.sleep(600)").start()
+    run.await_log("[2/2]")
+    run.await_log("[2/2]", 1)
+    pids = [int(re.search(r"pid (\d+)", run.log(rank))[1]) for rank in (0, 1)]
+    run.processes[0].kill()
+    run.processes[0].wait()
+    deadline = time.monotonic() + 20
+    while not all(map(is_gone, pids)):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert json.loads(run.attempt.output.read_text())["cells"], "and the notebook is valid"
+
+
+@pytest.fixture
+def script(make_run):
+    def make(source, **request):
+        run = make_run("1", kind="script", **request)
+        (run.folder / "input.ipynb").unlink()
+        own = run.folder / "src"
+        own.mkdir()
+        (run.folder / "input.py").write_text(source)
+        (own / "train.py").write_text("raise RuntimeError('the snapshot runs, not this')")
+        (own / "beside.py").write_text("VALUE = 7")
+        about = json.loads((run.folder / "request.json").read_text())
+        about.update(notebook=str(own / "train.py"), workdir=str(own))
+        (run.folder / "request.json").write_text(json.dumps(about))
+        return Distributed(run.folder, run.temporary)
+
+    return make
+
+
+def test_a_script_runs_where_its_source_is(script):
+    source = (
+        "import os, sys, beside\nprint(sys.argv[1:], os.getcwd() == os.path.dirname(__file__), beside.VALUE, __name__)"
+    )
+    run = script(source, arguments=["--epochs", "10", "a b"]).start(torch=False)
+    assert run.end() == 0, run.log()
+    assert "['--epochs', '10', 'a b'] True 7 __main__\n" in run.log()
+    assert run.result.status == "completed" and read_progress(run.attempt).phase == "finished"
+
+
+@pytest.mark.parametrize(
+    ("source", "code", "status", "line", "said"),
+    [
+        ("x = 1\ndef f():\n    raise ValueError('boom')\nf()", 1, "failed", 3, "Line 3: ValueError: boom"),
+        ("x = (", 1, "failed", 1, "SyntaxError"),
+        ("import sys\nsys.exit('no data')", 1, "failed", None, "exit code 1"),
+        ("import sys\nsys.exit(7)", 1, "failed", None, "exit code 7"),
+        ("import sys\nsys.exit(0)", 0, "completed", None, ""),
+        ("import os\nos.kill(os.getpid(), 9)", 3, "dead_kernel", None, "killed by SIGKILL"),
+        ("import os\nos._exit(3)", 3, "dead_kernel", None, "exit code 3"),
+    ],
+)
+def test_how_a_script_ends(script, source, code, status, line, said):
+    run = script(source).start(torch=False)
+    assert run.end() == code, run.log()
+    assert run.result.status == status and said in (run.result.message or {"en": ""})["en"]
+    assert (run.result.error.line if run.result.error else None) == line
+    if line == 3:
+        assert "ValueError: boom" in run.log() and "runner.pyz" not in run.log().split("Traceback")[1]
+
+
+def test_a_script_is_warned_and_may_save(script):
+    source = (
+        "import signal, sys, time\nfrom siflab import checkpoint\nprint('ready', flush=True)\n"
+        "while not checkpoint.should_stop():\n    time.sleep(0.05)\ncheckpoint.save({'x': 1}, step=1)\nprint('saved')"
+    )
+    run = script(source).start(torch=False)
+    run.await_log("ready")
+    run.send(signal.SIGUSR2)
+    assert run.end() == 5
+    assert (run.result.status, run.result.saved, run.result.resumable) == ("stopped", True, True)
+
+
+def test_a_script_that_pays_no_attention_is_ended(script):
+    run = script("import time\nprint('ready', flush=True)\ntime.sleep(600)", warning_seconds=1).start(torch=False)
+    run.await_log("ready")
+    run.send(signal.SIGTERM)
+    assert run.end() == 5 and run.result.status == "stopped"
+
+
+def test_distributed_scripts(script):
+    source = "import os\nprint('rank', os.environ['RANK'])\nassert os.environ['RANK'] != '1', 'boom'"
+    run = script(source, mode="distributed", nodes=1, processes=2).start()
+    assert run.end() == 1
+    assert (run.result.error.rank, run.result.error.line) == (
+        1,
+        3,
+    ) and "Rank 1, line 3: AssertionError" in run.result.message["en"]
+    assert "rank 0" in run.log(0) and "rank 1" in run.log(1)
