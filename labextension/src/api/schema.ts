@@ -227,6 +227,82 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/runs/{id}/rerun": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["RunId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Run it again from its own snapshot, as it was or with changes, and say what is not the same any more. */
+        post: operations["rerun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["RunId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Go on in the same run folder, with a new job; 409 for one that has not ended, has completed, or is a sweep. */
+        post: operations["resume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/{id}/repair": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["RunId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Replay the journals of killed attempts into their output notebooks; 409 while the job may still write. */
+        post: operations["repair"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/{id}/provenance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["RunId"];
+            };
+            cookie?: never;
+        };
+        /** What the run was made of (docs/provenance.md). */
+        get: operations["getProvenance"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/environments": {
         parameters: {
             query?: never;
@@ -575,6 +651,89 @@ export interface components {
             points?: {
                 [key: string]: number;
             } | null;
+            /** @description why a run that is over did not complete (of a sweep: its first point that failed), or why one that waits cannot start */
+            diagnosis?: components["schemas"]["Diagnosis"] | null;
+        };
+        Diagnosis: {
+            /** @description stable, e.g. `host_memory`, `gpu_memory`, `time_limit`, `user_exception` (docs/diagnosis.md) */
+            cause: string;
+            /** @description what happened, where, why, what to do */
+            message: components["schemas"]["Text"];
+            /** @description the line by which it was recognised */
+            said: string | null;
+            place: {
+                attempt?: number | null;
+                node?: string | null;
+                rank?: number | null;
+                /** @description index among all cells */
+                cell?: number | null;
+                /** @description number among code cells */
+                cell_number?: number | null;
+                line?: number | null;
+            };
+            changes: components["schemas"]["Change"][];
+        };
+        Change: {
+            title: components["schemas"]["Text"];
+            /** @description fields of a RunRequest with their new values, for `POST /runs/{id}/rerun` */
+            request: {
+                [key: string]: unknown;
+            };
+        };
+        RerunRequest: {
+            /** @description fields of a RunRequest with their new values; not path, sweep, rerun_of */
+            changes?: {
+                [key: string]: unknown;
+            };
+        };
+        Rerun: {
+            run: components["schemas"]["Run"];
+            /** @description what is not as it was, besides what was asked to be changed */
+            differences: {
+                /** @enum {string} */
+                what: "image" | "profile" | "siflab" | "source" | "folder" | "site" | "environment";
+                text: components["schemas"]["Text"];
+            }[];
+        };
+        Repair: {
+            id: string;
+            attempts: {
+                attempt: number;
+                point?: number | null;
+                /** @enum {string} */
+                state: "whole" | "replayed" | "empty" | "failed";
+                text: components["schemas"]["Text"];
+                cells_done?: number | null;
+                cells_total?: number | null;
+                cell_number?: number | null;
+                records?: number;
+                torn?: number;
+                output?: string | null;
+                why?: string | null;
+            }[];
+        };
+        Provenance: {
+            version: number;
+            id: string;
+            source?: {
+                [key: string]: unknown;
+            };
+            image?: {
+                [key: string]: unknown;
+            };
+            /** @description those whose name looks secret without their value */
+            parameters?: {
+                [key: string]: unknown;
+            };
+            attempts: {
+                [key: string]: unknown;
+            }[];
+            /** @description sacct's account, one a job */
+            slurm: {
+                [key: string]: unknown;
+            }[];
+        } & {
+            [key: string]: unknown;
         };
         PointTable: {
             run: string;
@@ -614,6 +773,8 @@ export interface components {
             cell?: number | null;
             /** @description number among code cells */
             cell_number?: number | null;
+            /** @description of the process, in a distributed run */
+            rank?: number | null;
             line?: number | null;
         };
         LogPiece: {
@@ -1057,6 +1218,102 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Run"];
+                };
+            };
+            default: components["responses"]["Failure"];
+        };
+    };
+    rerun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["RunId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RerunRequest"];
+            };
+        };
+        responses: {
+            /** @description Submitted */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Rerun"];
+                };
+            };
+            default: components["responses"]["Failure"];
+        };
+    };
+    resume: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["RunId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The run */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            default: components["responses"]["Failure"];
+        };
+    };
+    repair: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["RunId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Repair"];
+                };
+            };
+            default: components["responses"]["Failure"];
+        };
+    };
+    getProvenance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["RunId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All that is known */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Provenance"];
                 };
             };
             default: components["responses"]["Failure"];
