@@ -28,6 +28,9 @@ def rerun(options: argparse.Namespace) -> int:
         warn(pick("nothing was submitted", "没有提交任何作业"))
         return 0
     run = again.run
+    if run.job_id is None:
+        say(pick(f"run {run.id} was written: {run.folder}", f"运行 {run.id} 已生成：{run.folder}"))
+        return 0
     say(pick(f"run {run.id} was submitted as job {run.job_id}", f"运行 {run.id} 已提交，作业号 {run.job_id}"))
     say(pick(f"follow it with: siflab logs -f {run.id}", f"查看进展：siflab logs -f {run.id}"))
     return 0

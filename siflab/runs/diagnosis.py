@@ -12,6 +12,7 @@ from siflab.runs.folder import RunFolder
 from siflab.runs.run import Run
 from siflab.runs.status import Traces
 from siflab.runs.viewer import Viewer
+from siflab.text import Text
 
 _NEVER = ("PartitionTimeLimit", "MaxMemPerLimit", "PartitionConfig", "DependencyNeverSatisfied", "BadConstraints")
 _NEVER_WALL = ("QOSMaxWall", "AssocMaxWall")
@@ -62,3 +63,13 @@ def _case(request: dict[str, Any], traces: Traces, run: Run, recovery: Recovery 
         asked=run.resources,
         attempts_asked=attempts if isinstance(attempts, int) else 1,
     )
+
+
+def of_point(told: Diagnosis, number: int, run_id: str) -> Diagnosis:
+    """A point's diagnosis as its sweep's. A changed resubmission would run all points again, so none is offered."""
+    head = Text(f"Point {number} failed first.", f"最先失败的是点 {number}。")
+    then = Text(
+        f"`siflab points {run_id} --rerun-failed` runs those that failed again.",
+        f"可用 `siflab points {run_id} --rerun-failed` 重新运行失败的点。",
+    )
+    return replace(told, message=head + told.message + then, changes=())

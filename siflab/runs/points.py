@@ -6,14 +6,17 @@ points-status.json, which only holds what can be derived again.
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from siflab.inside import AttemptFolder, attempt_numbers
+from siflab.inside import AttemptFolder, Recovery, attempt_numbers
 from siflab.runs import words
+from siflab.runs.diagnosing import Diagnosis
+from siflab.runs.diagnosis import of_point
 from siflab.runs.evidence import Evidence, ask_accounting
 from siflab.runs.folder import RunFolder, read_json, write_json
 from siflab.runs.reading import Reading
@@ -105,6 +108,9 @@ class _PointReading(Reading):
             return Status("submitting", None, words.SUBMITTING)
         return Status("cancelled", None, words.NEVER_STARTED, final=True)
 
+    def diagnose(self, traces: Traces, evidence: Evidence, run: Run, recovery: Recovery | None) -> Diagnosis | None:
+        return super().diagnose(traces, evidence, run, recovery) if self.diagnosed else None
+
     def _keep(self, run: Run) -> None:
         """The sweep keeps all its points in one file."""
 
@@ -123,7 +129,7 @@ def living(evidence: Evidence, run_id: str, submission: dict[str, Any]) -> dict[
 class SweepReading(Reading):
     """The sweep as a whole, and its points."""
 
-    diagnosed = False
+    found: Sequence[Point] = ()
 
     def job_id(self, evidence: Evidence) -> str | None:
         """None: its points are asked for, each with its own."""
@@ -170,7 +176,7 @@ class SweepReading(Reading):
         """Of all points together."""
         if not evidence.reachable or traces.not_submitted:
             return derive(traces, evidence, now)
-        points = self.points(evidence, now)
+        self.found = points = self.points(evidence, now)
         self.counts = Counter(point.state for point in points)
         state = summary(self.counts)
         starts = [parse_timestamp(point.started_at) for point in points if point.started_at]
@@ -185,6 +191,17 @@ class SweepReading(Reading):
             exit_code=next((point.exit_code for point in points if point.exit_code), 0) if over else None,
             final=over and all(point.final for point in points) and not _young(traces, now),
         )
+
+    def diagnose(self, traces: Traces, evidence: Evidence, run: Run, recovery: Recovery | None) -> Diagnosis | None:
+        """Of the first point that failed: most of the others have the same cause, and a thousand logs are not read."""
+        failed = [point for point in self.found if point.state in words.ENDED - {"completed"}]
+        if not failed or run.state not in words.ENDED:
+            return None
+        evidence = ask_accounting(self.viewer, evidence, [failed[0].job_id or ""])
+        reading = _PointReading(self, failed[0].number, None)
+        reading.diagnosed = True
+        told = reading.run(evidence, datetime.now().astimezone()).diagnosis
+        return of_point(told, failed[0].number, run.id) if told is not None else None
 
 
 def summary(counts: Counter[str]) -> str:

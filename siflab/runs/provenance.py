@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import siflab
-from siflab.inside import AttemptFolder
+from siflab.inside import AttemptFolder, attempt_numbers, point_numbers
 from siflab.notebook.seeds import find_seeds
 from siflab.runs.folder import RunFolder, read_json, write_file, write_json
 from siflab.runs.git import PATIENCE, GitState, git_state
@@ -29,6 +29,7 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 MASK = "***"
 _LARGEST = 512 << 20
 """Bytes of an executed notebook that is hashed at most."""
+_POINTS = 10_000
 _SLURM = ("AllocTRES", "NodeList", "NNodes", "Elapsed", "Partition", "Account", "QOS", "Submit", "Start", "End")
 
 
@@ -121,6 +122,9 @@ def provenance(viewer: Viewer, folder: RunFolder) -> dict[str, Any]:
     """All that is known of a run, also while it runs: run.json, each attempt's facts, Slurm's account, hashes."""
     told = read_json(folder.provenance) or {"version": 1, "id": folder.id}
     attempts = [_attempt(folder.attempt(number)) for number in folder.attempt_numbers()]
+    for point in point_numbers(folder.path)[:_POINTS]:
+        numbers = attempt_numbers(AttemptFolder(folder.path, 1, point).place)
+        attempts += [_attempt(AttemptFolder(folder.path, number, point)) for number in numbers]
     jobs = {str(one["job_id"]) for one in attempts if one.get("job_id")}
     job_id = (read_json(folder.submission) or {}).get("job_id")
     jobs |= {str(job_id)} if job_id else set()
@@ -132,6 +136,7 @@ def _attempt(attempt: AttemptFolder) -> dict[str, Any]:
     result = read_json(attempt.result) or {}
     return {
         "number": attempt.number,
+        **({"point": attempt.point} if attempt.point is not None else {}),
         "job_id": files["job"].get("job_id"),
         "node": files["job"].get("node"),
         "started_at": files["job"].get("started_at"),

@@ -31,8 +31,6 @@ class Reading:
     """Of the run that `run` gave: nothing more will happen to it."""
     counts: dict[str, int] | None = None
     """A sweep's points by state."""
-    diagnosed = True
-    """Whether it is said why it ended so; of a sweep each point says its own reason."""
 
     def __init__(self, viewer: Viewer, folder: RunFolder) -> None:
         self.viewer, self.folder = viewer, folder
@@ -77,15 +75,17 @@ class Reading:
         if recovery is not None and status.reason is not None and status.state != "completed":
             status = replace(status, reason=status.reason + words.killed_in(recovery.cell_number))
         run = self.assemble(status, self._progress(status, traces, recovery), _error(traces.result))
-        if self.diagnosed and (status.final or status.state == "pending"):
-            told = diagnosis_of(self.viewer, self.folder, self.request or {}, traces, evidence, run, recovery)
-            run = replace(run, diagnosis=told)
+        if status.final or status.state == "pending":
+            run = replace(run, diagnosis=self.diagnose(traces, evidence, run, recovery))
         if status.final:
             self._keep(run)
         return run
 
     def status(self, traces: Traces, evidence: Evidence, now: datetime) -> Status:
         return derive(traces, evidence, now)
+
+    def diagnose(self, traces: Traces, evidence: Evidence, run: Run, recovery: Recovery | None) -> Diagnosis | None:
+        return diagnosis_of(self.viewer, self.folder, self.request or {}, traces, evidence, run, recovery)
 
     def assemble(self, status: Status, progress: dict[str, Any] | None, error: dict[str, Any] | None) -> Run:
         request = self.request

@@ -21,6 +21,9 @@ def message(case: Case, found: Found) -> Text:
     what = Text(words.what.en.format_map(en), words.what.zh.format_map(zh))
     where = found.place.in_words()
     then = Text(words.then.en.format_map(en), words.then.zh.format_map(zh))
+    if found.cause == "host_memory" and case.used_mib:
+        used = gigabytes(case.used_mib)
+        what += Text(f"{used} were in use when Slurm last looked.", f"Slurm 最后一次查看时已使用 {used}。")
     return what + where + then if where is not None else what + then
 
 

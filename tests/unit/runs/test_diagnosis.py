@@ -8,7 +8,7 @@ import pytest
 from siflab.cli.show import in_lines
 from siflab.config import parse_site
 from siflab.inside import Failure
-from siflab.runs import RunRequest, Viewer, get_run, list_runs, submit
+from siflab.runs import RunRequest, get_run, list_runs, submit
 from siflab.runs.diagnosing import CAUSES, Case, Diagnosis, diagnose, with_logs
 from siflab.runs.folder import RunFolder
 from tests.unit.extension.openapi_contract import Contract
@@ -106,6 +106,7 @@ def test_a_killed_attempt_says_in_which_cell(viewer, slurm, notebook):
     slurm.accounted("42", "FAILED", "76:0", steps=(("0", "OUT_OF_MEMORY", "0:125"),))
     told = get_run(viewer, run.id).diagnosis
     assert (told.cause, told.place.cell_number) == ("host_memory", 2)
+    assert "86 MB were in use when Slurm last looked." in told.message.en
     assert "It was in cell 2 (gpu01)." in told.message.en and "第 2 个单元格（gpu01）" in told.message.zh
 
 
@@ -211,9 +212,3 @@ def test_a_diagnosis_comes_back_as_it_was(site_data):
         told = diagnose(Case(state, asked=ASKED, log="x"), site_with(site_data, time="8:00:00"), "a100")
         assert Diagnosis.from_dict(json.loads(json.dumps(told.as_dict()))) == told
         assert told.cause in CAUSES
-
-
-def test_a_sweep_has_its_points_instead(viewer: Viewer):
-    from siflab.runs.points import SweepReading, _PointReading
-
-    assert not SweepReading.diagnosed and not _PointReading.diagnosed

@@ -216,3 +216,26 @@ def test_the_last_value_of_each_name_counts_and_torn_lines_do_not(tmp_path):
     ]
     attempt.metrics.write_text("\n".join(lines))
     assert recorded(attempt) == {"loss": 2, "acc": 0.5}
+
+
+def test_a_sweep_has_the_diagnosis_of_its_first_point_that_failed(viewer, slurm, sweep):
+    sweep.ended(0)
+    for task in (1, 2):
+        sweep.ended(task, "failed", 1)
+        folder = AttemptFolder(sweep.folder, 1, task)
+        name = ("data", "model")[task - 1]
+        error = {
+            "ename": "FileNotFoundError",
+            "evalue": f"[Errno 2] No such file or directory: '{name}'",
+            "cell_number": 1,
+        }
+        result = json.loads(folder.result.read_text())
+        folder.result.write_text(json.dumps({**result, "error": error}))
+    seen = get_run(viewer, sweep.id)
+    assert (seen.state, seen.diagnosis.cause, seen.diagnosis.changes) == ("failed", "missing_file", ())
+    assert seen.diagnosis.message.en.startswith("Point 1 failed first. There is no file data in the job.")
+    assert "--rerun-failed" in seen.diagnosis.message.zh
+    viewer.memory.clear()
+    slurm.asked.clear()
+    assert get_run(viewer, sweep.id).diagnosis == seen.diagnosis
+    assert [argv[0] for argv in slurm.asked] == ["squeue"], "it is kept"
