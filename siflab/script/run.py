@@ -101,6 +101,7 @@ def render_run(plan: RunPlan) -> str:
         requeue=_requeue(plan),
         rendezvous=_part("run/rendezvous.sh") if distributed else "",
         step=_part(step),
+        step_code=filled("run/step_code_nodes.sh") if distributed else "",
         signal=plan.signal,
     )
 

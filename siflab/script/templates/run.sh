@@ -124,7 +124,7 @@ main() {
     [ "$code" -eq 127 ] || step_code=$code
     [ -n "$interrupted" ] || break
   done
-
+@{step_code}
   if [ "$step_code" -eq 5 ] && [ -n "${warned:-}" ] && [ -z "${ended:-}" ] && [ "$starts" -lt "$attempts" ]; then
     go_on
   fi

@@ -129,6 +129,21 @@ def test_a_first_node_that_nobody_knows_is_no_localhost(job):
     assert not (job.folder / "argv").exists()
 
 
+@pytest.mark.parametrize(
+    ("step", "result", "code"),
+    [(143, 5, 5), (143, 1, 1), (143, None, 76), (1, 0, 1), (0, 5, 0)],
+)
+def test_the_first_node_says_how_it_ended(job, step, result, code):
+    """srun ends the others when the first has left, and tells how they went."""
+    text = (
+        ""
+        if result is None
+        else f'printf \'{{\\n "status": "x",\\n "exit_code": {result},\\n "a": 1\\n}}\' > "$place/attempts/$4/result.json"'
+    )
+    job.program("srun", f"{BEGUN}\n{text}\nexit {step}")
+    assert job.wait(job.start(CLASSIC, **NODES)) == code
+
+
 def test_each_point_has_a_folder_of_its_own(job):
     for task in ("0", "7"):
         array = {"SLURM_ARRAY_JOB_ID": "50", "SLURM_ARRAY_TASK_ID": task}

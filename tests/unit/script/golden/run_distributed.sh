@@ -194,6 +194,10 @@ main() {
     [ "$code" -eq 127 ] || step_code=$code
     [ -n "$interrupted" ] || break
   done
+  if [ "$step_code" -ne 0 ] && [ -r "$folder/result.json" ]; then # srun tells of the node that it ended, not of the first
+    code=$(sed -n 's/^ *"exit_code": \([1-9][0-9]*\),*$/\1/p' "$folder/result.json")
+    step_code=${code:-$step_code}
+  fi
 
   if [ "$step_code" -eq 5 ] && [ -n "${warned:-}" ] && [ -z "${ended:-}" ] && [ "$starts" -lt "$attempts" ]; then
     go_on
