@@ -56,6 +56,7 @@ def _case(request: dict[str, Any], traces: Traces, run: Run, recovery: Recovery 
         state=run.state,
         reason=reason,
         run_id=run.id,
+        is_distributed=run.mode == "distributed",
         exit_code=code if isinstance(code, int) else run.exit_code,
         problem=str(ended.get("problem") or ""),
         result=traces.result,

@@ -38,6 +38,7 @@ class Case:
     asked: dict[str, Any] = field(default_factory=dict)
     attempts_asked: int = 1
     run_id: str = ""
+    is_distributed: bool = False
 
     @property
     def error(self) -> Failure | None:

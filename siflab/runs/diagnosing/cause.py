@@ -47,7 +47,8 @@ def find(case: Case) -> Found:
     found = _find(case, lines)
     if found.said is None and found.raised is not None:
         found = replace(found, said=found.raised.line.partition("\n")[0])
-    return replace(found, said=found.said[:300] if found.said else None)
+    place = found.place if case.is_distributed else replace(found.place, rank=None)
+    return replace(found, said=found.said[:300] if found.said else None, place=place)
 
 
 def _find(case: Case, lines: list[str]) -> Found:
@@ -76,7 +77,11 @@ def _find(case: Case, lines: list[str]) -> Found:
 def _by_words(case: Case, lines: list[str], place: Place) -> Found:
     report = root_cause(lines)
     if report is not None:
-        place = replace(place, rank=report.rank if place.rank is None else place.rank)
+        place = replace(
+            place,
+            rank=report.rank if place.rank is None else place.rank,
+            node=report.host if report.host and not place.is_one_node else place.node,
+        )
     first = _by_exception(case, report, place)
     if first is not None and first.cause not in rules.SECONDARY:
         return first

@@ -19,6 +19,11 @@ class Place:
     cell_number: int | None = None
     line: int | None = None
 
+    @property
+    def is_one_node(self) -> bool:
+        """`node` is a name, not Slurm's notation of several (``gpu[01-02]``)."""
+        return self.node is not None and not set("[,") & set(self.node)
+
     def in_words(self) -> Text | None:
         """``In cell 3, line 2, on rank 1 (gpu01).``; None where neither cell, line nor rank is known."""
         en, zh = [], []
@@ -33,7 +38,7 @@ class Place:
             zh.append(f"rank {self.rank}")
         if not en:
             return None
-        node = (f" ({self.node})", f"（{self.node}）") if self.node else ("", "")
+        node = (f" ({self.node})", f"（{self.node}）") if self.is_one_node else ("", "")
         where = ", ".join(en)
         return Text(f"It was {where}{node[0]}.", f"位置：{'，'.join(zh)}{node[1]}。")
 

@@ -5,6 +5,7 @@ sample in tests/unit/runs/logs. Every pattern is linear: nothing unbounded stand
 """
 
 import re
+import signal
 from dataclasses import dataclass
 
 from siflab.runs.diagnosing.tracebacks import Raised
@@ -47,7 +48,7 @@ EXCEPTIONS: tuple[Rule, ...] = (
     ),
     _rule("shared_memory", words=r"No space left on device: '/dev/shm/"),
     _rule("shared_memory", words=r"creating shared memory segment /dev/shm/nccl-|^received 0 items of ancdata"),
-    _rule("host_memory", words=r"DataLoader worker \(pid\(?s?\)? ?[\d, ]{1,200}\) is killed by signal: Killed"),
+    _rule("killed", words=r"DataLoader worker \(pid\(?s?\)? ?[\d, ]{1,200}\) is killed by signal: Killed"),
     _rule(
         "worker_died",
         words=r"DataLoader worker \(pid\(?s?\)? ?[\d, ]{1,200}\) (?:exited unexpectedly|is killed by signal)",
@@ -192,12 +193,17 @@ def of_lines(lines: list[str], causes: frozenset[str] | None = None) -> tuple[st
 
 
 def root_cause(lines: list[str]) -> RootCause | None:
-    """Of torchrun's last report."""
+    """Of torchrun's reports, of which each node writes one: that of a process that was killed by another signal than
+    the SIGTERM that ends the rest, else the first."""
     starts = [index for index, line in enumerate(lines) if line.startswith("Root Cause (first observed failure):")]
-    if not starts:
-        return None
+    reports = [_report(lines[start + 1 : start + 8]) for start in starts]
+    killed = [report for report in reports if (report.exit_code or 0) < 0 and report.exit_code != -signal.SIGTERM]
+    return next(iter([*killed, *reports]), None)
+
+
+def _report(lines: list[str]) -> RootCause:
     rank, code, host = None, None, None
-    for line in lines[starts[-1] + 1 : starts[-1] + 8]:
+    for line in lines:
         if match := _ROOT.match(line):
             rank = int(match[1])
         elif match := _CODE.match(line):

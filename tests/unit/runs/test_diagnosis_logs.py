@@ -58,9 +58,27 @@ def test_where_a_script_failed(site):
     ("name", "rank"), [("user_exception.rank-1", 1), ("killed.rank-1", 1), ("gpu_memory.ranks", 2)]
 )
 def test_which_rank_failed_first(site, name, rank):
-    case = Case("failed", log=recorded(name), asked=ASKED, place=Place(node="gpu02"))
+    case = Case("failed", log=recorded(name), asked=ASKED, place=Place(node="gpu02"), is_distributed=True)
     told = diagnose(case, site, "a100")
     assert told.place.rank == rank and f"on rank {rank}" in told.message.en and "(gpu02)" in told.message.en
+
+
+def test_of_two_nodes_reports_the_killed_rank_is_the_cause(site):
+    """What the other node reports is that a peer was gone, and it may come last."""
+    first, other = recorded("killed.rank-1"), recorded("peer_lost.alone")
+    second = first.replace("rank      : 1 (local_rank: 1)", "rank      : 0 (local_rank: 0)").replace(
+        "-9 (pid", "1 (pid"
+    )
+    for log in (first + second, second + first, other + second + first):
+        case = Case("failed", log=log, asked=ASKED, place=Place(node="gpu[01-02]"), is_distributed=True)
+        told = diagnose(case, site, "a100")
+        assert (told.cause, told.place.rank, told.place.node) == ("killed", 1, "gpu01")
+    alone = diagnose(Case("failed", log=other, place=Place(node="gpu[01-02]"), is_distributed=True), site, "a100")
+    assert "on rank 0." in alone.message.en, "of several nodes none is named"
+
+
+def test_a_single_process_has_no_rank(site):
+    assert diagnose(Case("failed", log=recorded("killed.rank-1"), asked=ASKED), site, "a100").place.rank is None
 
 
 def test_the_last_traceback_counts_and_its_chain():
