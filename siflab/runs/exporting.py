@@ -26,6 +26,8 @@ from siflab.text import Text
 LOG_LIMIT = 2 << 20
 """Bytes of each log that are kept: its beginning and its end."""
 _CUT = (".log", ".out", ".jsonl", ".txt")
+_JOURNAL = "outputs.jsonl"
+"""Whole, where an attempt left no result; else the executed notebook has all that is in it."""
 _LEFT_OUT = frozenset({"runner.pyz", "status.json", "points-status.json"})
 """Made anew from the rest, or by Siflab itself."""
 _DATA = ("checkpoints", "outputs", "tensorboard")
@@ -78,7 +80,7 @@ def export(
             for name, file, facts in _files(folder.path, with_data, left_out):
                 names.append((name, facts.st_size))
                 files += 1
-                if name.endswith(_CUT) and facts.st_size > LOG_LIMIT:
+                if name.endswith(_CUT) and not name.endswith(_JOURNAL) and facts.st_size > LOG_LIMIT:
                     cut.append(name)
                     archive.add(f"{base}/{name}", _both_ends(file, facts.st_size), facts.st_mtime)
                 else:
@@ -125,7 +127,8 @@ def _files(root: Path, with_data: list[str], left_out: set[str]) -> Iterator[tup
     for name, path in sorted(_walk(root, "", with_data, left_out)):
         with suppress(OSError):
             facts = path.lstat()
-            if stat.S_ISREG(facts.st_mode):
+            replayed = path.name == _JOURNAL and path.with_name("result.json").exists()
+            if stat.S_ISREG(facts.st_mode) and not replayed:
                 yield name, path, facts
 
 

@@ -17,8 +17,8 @@ from siflab.text import Text
 
 @dataclass(frozen=True)
 class Repaired:
-    """Of one attempt. `state`: `whole` (it ended by itself, nothing was done), `replayed`, `empty` (it never began to
-    write), or `failed`, with `why`. `point` is of a sweep."""
+    """Of one attempt. `state`: `whole` (it ended by itself, nothing was done), `replayed`, `empty` (it left no
+    journal), or `failed`, with `why`. `point` is of a sweep."""
 
     attempt: int
     state: str
@@ -58,7 +58,7 @@ class Repaired:
 _WORDS = {
     "whole": ("it ended by itself; nothing to do", "正常结束，无需修复"),
     "replayed": ("its journal was replayed into output.ipynb", "已将日志重放到 output.ipynb"),
-    "empty": ("it never began to write", "尚未开始写入"),
+    "empty": ("it left no journal: nothing to replay", "没有留下日志，无可重放"),
     "failed": ("its journal could not be replayed", "无法重放日志"),
 }
 
@@ -105,8 +105,10 @@ def _repaired(attempt: AttemptFolder) -> Repaired:
     output = str(attempt.output) if attempt.output.exists() else None
     if read_result(attempt) is not None:
         return Repaired(number, "whole", point, output=output)
-    if not attempt.journal.exists() and output is None:
-        return Repaired(number, "empty", point)
+    if attempt.folder.is_symlink() or attempt.folder.parent.is_symlink() or attempt.place.is_symlink():
+        return Repaired(number, "failed", point, why="its folder is a link")
+    if not attempt.journal.is_file():
+        return Repaired(number, "empty", point, output=output)
     with suppress(OSError):
         attempt.recovery.unlink()  # what was replayed before is replayed anew
     try:

@@ -164,3 +164,13 @@ def _then_cut(path, real, log):
     if path == log:
         log.write_text("x" * 10)
     return facts
+
+
+def test_a_journal_is_there_whole_where_it_is_needed(viewer, run, tmp_path):
+    """Cut, it would be replayed into a notebook that lacks its middle."""
+    attempt = Path(run.folder) / "attempts/1"
+    (attempt / "outputs.jsonl").write_text("x" * (LOG_LIMIT + 100))
+    assert "attempts/1/outputs.jsonl" not in names_in(export(viewer, run.id, str(tmp_path / "a.tar.gz")).path)
+    (attempt / "result.json").unlink()
+    done = export(viewer, run.id, str(tmp_path / "b.tar.gz"))
+    assert len(read(done.path, "attempts/1/outputs.jsonl")) == LOG_LIMIT + 100 and done.cut == ()

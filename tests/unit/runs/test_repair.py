@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -58,3 +59,20 @@ def test_a_folder_elsewhere_and_one_that_never_began(viewer, slurm, run, tmp_pat
     assert [one.state for one in done.attempts] == ["replayed", "empty"] and done.run_id == run.id
     with pytest.raises(NotFound):
         repair(viewer, tmp_path)
+
+
+def test_nothing_is_written_through_a_link_or_without_a_journal(viewer, slurm, run, tmp_path):
+    """A folder that somebody else packed may hold anything."""
+    slurm.accounted("42", "CANCELLED by 0", nodes="None assigned")
+    elsewhere = tmp_path / "mine"
+    elsewhere.mkdir()
+    notebook = (Path(run.folder) / "input.ipynb").read_bytes()
+    for name in ("output.ipynb", "outputs.jsonl"):
+        (elsewhere / name).write_bytes(notebook)
+    (Path(run.folder) / "attempts").mkdir()
+    (Path(run.folder) / "attempts" / "1").symlink_to(elsewhere)
+    alone = Path(run.folder) / "attempts" / "2"
+    alone.mkdir()
+    (alone / "output.ipynb").write_bytes(notebook)
+    assert [one.state for one in repair(viewer, run.id, force=True).attempts] == ["failed", "empty"]
+    assert (elsewhere / "output.ipynb").read_bytes() == (alone / "output.ipynb").read_bytes() == notebook
