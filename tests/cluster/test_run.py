@@ -86,7 +86,8 @@ def test_a_failing_cell_is_named_with_its_line(user1):
     assert "boom" in done.stderr
     run = user1.show(done.stderr.split("run ")[1].split()[0])
     assert run["state"] == "failed"
-    assert run["error"] == {"ename": "ValueError", "evalue": "boom", "cell": 1, "cell_number": 2, "line": 2}
+    place = {"cell": 1, "cell_number": 2, "line": 2, "rank": None}
+    assert run["error"] == {"ename": "ValueError", "evalue": "boom", **place}
     assert run["progress"]["cells_done"] == 1
     assert [cell["metadata"]["siflab"]["status"] for cell in user1.output(run)["cells"]] == [
         "done",

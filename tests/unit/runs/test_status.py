@@ -114,7 +114,7 @@ def test_where_it_failed_is_told(viewer, slurm, run):
     error = Failure("ValueError", "boom", 4, 3, 2, "Traceback ...")
     end(begin(run.folder, "42"), "failed", code=1, error=error)
     slurm.accounted("42", "FAILED", "1:0")
-    expected = {"ename": "ValueError", "evalue": "boom", "cell": 4, "cell_number": 3, "line": 2}
+    expected = {"ename": "ValueError", "evalue": "boom", "cell": 4, "cell_number": 3, "line": 2, "rank": None}
     assert get_run(viewer, run.id).error == expected
     assert get_run(viewer, run.id).error == expected, "and from what was kept"
 
