@@ -79,7 +79,9 @@ def _diagnosis(run: Run) -> list[tuple[str, str]]:
     told = run.diagnosis
     if told is None:
         return []
-    lines = [(pick("diagnosis", "诊断"), in_words(told.message)), (pick("said", "依据"), told.said or "")]
+    lines = [(pick("diagnosis", "诊断"), in_words(told.message))]
+    if told.said is not None and told.said not in _error(run):
+        lines.append((pick("said", "依据"), told.said))
     for change in told.changes:
         options = "".join(f" --with {name}={value}" for name, value in change.request.items())
         lines.append((in_words(change.title), f"siflab rerun {run.id}{options}"))

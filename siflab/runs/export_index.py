@@ -9,6 +9,8 @@ from urllib.parse import quote
 from siflab.runs.diagnosing.case import tail
 from siflab.runs.folder import RunFolder, read_json
 from siflab.runs.run import Run
+from siflab.slurm.memory import format_memory
+from siflab.slurm.time import format_time
 from siflab.text import Text
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -16,7 +18,7 @@ _STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem 
 color:#1a1a1a;background:#fff}
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}table{border-collapse:collapse}
 td,th{padding:.15rem .8rem .15rem 0;text-align:left;vertical-align:top}
-th{font-weight:600;color:#555}pre{background:#f5f5f5;padding:.6rem;overflow:auto;
+th{font-weight:600;color:#555;white-space:nowrap}pre{background:#f5f5f5;padding:.6rem;overflow:auto;
 max-height:30rem}.cell{border-left:3px solid #ccc;padding-left:.6rem;margin:.8rem 0}
 .failed,.killed{border-color:#b00020}
 @media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#161616}pre{background:#222}th{color:#aaa}}"""
@@ -86,13 +88,28 @@ def _facts(run: Run, told: dict[str, Any]) -> list[tuple[Text, str]]:
         (Text("parameters", "参数"), _json(told.get("parameters"))),
         (Text("arguments", "参数列表"), _json(told.get("arguments"))),
         (Text("seeds", "随机种子"), ", ".join(f"{s['call']}({s['value']})" for s in told.get("seeds") or [])),
-        (Text("resources", "资源"), _json(run.resources)),
+        (Text("resources", "资源"), _resources(run.resources)),
         (Text("created", "创建时间"), run.created_at.isoformat(timespec="seconds")),
         (Text("started", "开始时间"), run.started_at.isoformat(timespec="seconds") if run.started_at else ""),
         (Text("ended", "结束时间"), run.ended_at.isoformat(timespec="seconds") if run.ended_at else ""),
         (Text("Siflab", "Siflab"), str(told.get("siflab_version") or "")),
     ]
     return [row for row in rows if row[1]]
+
+
+def _resources(asked: dict[str, Any]) -> str:
+    gpus = f"{asked.get('gpus')} x {asked.get('gpu_type') or 'GPU'}" if asked.get("gpus") else ""
+    memory, seconds = asked.get("memory_mib"), asked.get("time_seconds")
+    parts = [
+        str(asked.get("partition") or ""),
+        f"{asked.get('nodes')} nodes" if asked.get("nodes") else "",
+        gpus,
+        f"{asked.get('cpus')} CPU" if asked.get("cpus") else "",
+        format_memory(memory) if isinstance(memory, int) and memory else "",
+        format_time(seconds) if isinstance(seconds, int) and seconds else "",
+        str(asked.get("image") or ""),
+    ]
+    return ", ".join(part for part in parts if part)
 
 
 def _why(run: Run) -> str:
