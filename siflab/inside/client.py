@@ -11,6 +11,7 @@ from pathlib import Path
 from queue import Empty
 from typing import Any
 
+import zmq
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionComplete
 from nbclient.util import ensure_async
@@ -26,6 +27,8 @@ from .spill import Spills, relative_path
 STARTUP_SECONDS = 300
 """A first import from a busy shared file system may take minutes."""
 NEVER = 10**7
+UNREAD_MESSAGES = 20
+"""That ZeroMQ keeps on this side: each may have megabytes."""
 _FREE = frozenset({"stream", "display_data", "update_display_data", "error", "clear_output"})
 
 
@@ -79,6 +82,7 @@ class RunClient(NotebookClient):
         self.extra_arguments = arguments
         await self.async_start_new_kernel(cwd=str(workdir), env=environment, **popen)
         channels = await self.async_start_new_kernel_client()
+        channels.iopub_channel.socket.setsockopt(zmq.RCVHWM, UNREAD_MESSAGES)
         reply = await self.async_wait_for_reply(await ensure_async(channels.kernel_info()))
         language = (reply or {}).get("content", {}).get("language_info") or {}
         self.outputs_of_cells.apply(self.journal.mark("kernel", language_info=language))

@@ -18,6 +18,7 @@ from nbclient.util import ensure_async
 
 from . import stopping
 from .client import NotebookExit, RunClient, send_to_kernel
+from .journal import unpack
 from .kernels import NoSuchKernel, SocketFolder, choose_kernel
 from .outcome import COMPLETED, Outcome, dead_kernel, exited, failed, internal, stopped, timed_out, words
 from .result import Words
@@ -76,6 +77,7 @@ class Execution:
         specs = manager.kernel_spec_manager.get_all_specs()
         manager.kernel_name = choose_kernel(request.get("kernel"), attempt.notebook, specs)
         self.sockets.configure(manager)
+        manager.session.unpack = unpack
         self.client = client = RunClient(
             attempt.notebook, manager, attempt.journal, attempt.outputs, attempt.run_log, attempt.kernel_log,
             attempt.spills, attempt.progress, self.stop, request.get("cell_timeout"),
@@ -183,7 +185,7 @@ class Execution:
                 if time.monotonic() - self.ready_at > SOCKETS_CONNECTED:
                     self.sockets.remove()
             self.attempt.saver.save_if_due()
-            self.attempt.journal.shorten_if_due(self.attempt.outputs.state)
+            self.attempt.journal.shorten_if_due(self.attempt.outputs.state, self.attempt.outputs.weight)
             self.attempt.run_log.tick()
             self.attempt.write_progress()
             if time.monotonic() - synced > SYNC:
@@ -215,7 +217,8 @@ def ipykernel_arguments() -> list[str]:
     source = loader.get_source(name)
     archive = getattr(loader, "archive", None)
     code = f"exec(compile({source!r}, 'siflab', 'exec'), {{'ARCHIVE': {archive!r}}})"
-    return ["--IPKernelApp.capture_fd_output=False", f"--IPKernelApp.code_to_run={code}"]
+    history = "--HistoryManager.enabled=False"  # else a database in the home, often on NFS, that all jobs lock
+    return ["--IPKernelApp.capture_fd_output=False", history, f"--IPKernelApp.code_to_run={code}"]
 
 
 def _die_with_runner() -> functools.partial[None]:

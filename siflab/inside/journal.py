@@ -36,6 +36,8 @@ from .attempt import now
 from .saving import json_line, replace_file, write_all
 
 VERSION = 1
+LONG = 4096
+"""Bytes of a message's content."""
 
 Record = dict[str, Any]
 
@@ -56,7 +58,7 @@ class Journal:
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
 
     def append(self, record: Record) -> None:
-        data = json_line(record)
+        data = _line(record)
         try:
             write_all(self._descriptor, b"\n" + data if self._torn else data)
             self._torn = False
@@ -73,8 +75,12 @@ class Journal:
         self._begin = record if kind == "begin" else self._begin
         return record
 
-    def shorten_if_due(self, state: Callable[[], dict[str, Any]]) -> None:
-        """Begin it anew with `state()` when it has become long. Whoever reads it has the old file or the new one."""
+    def shorten_if_due(self, state: Callable[[], dict[str, Any]], weight: Callable[[], int] = lambda: 0) -> None:
+        """Begin it anew with `state()` when it has become long, also beside the `weight()` of the outputs in bytes.
+        Whoever reads it has the old file or the new one."""
+        if self.size < self._bound:
+            return
+        self._bound = max(self._bound, 4 * weight())
         if self.size < self._bound:
             return
         mark: Record = {"type": "@state", "at": now(), "state": state()}
@@ -99,6 +105,36 @@ class Journal:
     def close(self) -> None:
         self.sync()
         os.close(self._descriptor)
+
+
+class Received(dict[str, Any]):
+    """The content of a message, with the JSON in which it came."""
+
+    raw: bytes
+
+
+def unpack(data: bytes) -> Any:
+    """A part of a message (`jupyter_client.session.Session.unpack`). What is long is kept as it came, so that the
+    journal need not encode it again."""
+    if len(data) < LONG:
+        return json.loads(bytes(data).decode("utf-8", "replace"))
+    raw = bytes(data)
+    try:
+        value = json.loads(raw.decode("utf-8"))
+    except UnicodeDecodeError:
+        return json.loads(raw.decode("utf-8", "replace"))
+    if isinstance(value, dict) and b"\n" not in raw and b"\r" not in raw:
+        value = Received(value)
+        value.raw = raw
+    return value
+
+
+def _line(record: Record) -> bytes:
+    content = record.get("content")
+    if not isinstance(content, Received):
+        return json_line(record)
+    rest = json_line({key: value for key, value in record.items() if key != "content"})
+    return rest[:-2] + b', "content": ' + content.raw + b"}\n"
 
 
 def record_of(message: dict[str, Any], cell: int) -> Record:

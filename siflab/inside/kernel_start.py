@@ -5,14 +5,20 @@ It must not name, import or print anything that the notebook could see.
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import os
 import signal
 import sys
+import threading
+from collections.abc import Callable
 from importlib.machinery import ModuleSpec, PathFinder
 from types import FrameType
+from typing import Any
 
 ARCHIVE = globals().get("ARCHIVE")
+UNREAD_MESSAGES = 20
+UNSENT_CHARACTERS = 2_000_000
 FLUSH_SECONDS = 0.02  # ipykernel's 0.2 would lose that much of what was printed before a SIGKILL
 
 
@@ -30,12 +36,40 @@ def as_before() -> None:
 
 def wait_for_reader() -> None:
     """Let the kernel wait when the runner cannot read as fast as cells print: ZeroMQ would drop messages
-    (zmq_setsockopt: ZMQ_XPUB_NODROP) at a thousand unread ones."""
+    (zmq_setsockopt: ZMQ_XPUB_NODROP), and a thousand of them, or what ipykernel keeps before, may be gigabytes."""
     import zmq
     from IPython import get_ipython
 
-    thread = get_ipython().kernel.iopub_thread
+    shell = get_ipython()
+    thread = shell.kernel.iopub_thread
     thread.schedule(lambda: thread.socket.setsockopt(zmq.XPUB_NODROP, 1))
+
+    def keep_few() -> None:  # once the runner is connected: before, it is for sockets that connect to it
+        shell.events.unregister("pre_execute", keep_few)
+        thread.schedule(lambda: thread.socket.setsockopt(zmq.SNDHWM, UNREAD_MESSAGES))
+
+    shell.events.register("pre_execute", keep_few)
+    for stream in (sys.stdout, sys.stderr):
+        stream._schedule_flush = waiting(stream)  # type: ignore[union-attr]
+    if hasattr(shell, "_tee"):
+        shell._tee = lambda channel: contextlib.nullcontext()  # IPython 9 keeps all that is printed a second time
+
+
+def waiting(stream: Any) -> Callable[[], None]:
+    """`stream._schedule_flush`, which each write calls, and which now waits when much is unsent."""
+    schedule = stream._schedule_flush
+
+    def schedule_and_wait() -> None:
+        schedule()
+        with stream._buffer_lock:
+            unsent = sum(buffer.tell() for buffer in stream._buffers.values())
+        if unsent > UNSENT_CHARACTERS and threading.current_thread() is not stream.pub_thread.thread:
+            sent = threading.Event()
+            stream.pub_thread.schedule(stream._flush)
+            stream.pub_thread.schedule(sent.set)
+            sent.wait()
+
+    return schedule_and_wait
 
 
 class OwnHelpers:

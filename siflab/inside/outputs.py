@@ -163,6 +163,15 @@ class Outputs:
         stream = self._streams.get(index)
         return stream is not None and self._sizes.get(index, 0) + stream.size > self._limit
 
+    def weight(self) -> int:
+        """About how many bytes the outputs have in the notebook."""
+        total = sum(stream.size for stream in self._streams.values())
+        for index in self._code_cells:
+            for output in self.notebook["cells"][index]["outputs"]:
+                total += len(output.get("text", ""))
+                total += sum(len(value) for value in output.get("data", {}).values() if isinstance(value, str))
+        return total
+
     def printed(self, index: int) -> str:
         """The text of the cell's streams."""
         self._join(index)

@@ -37,7 +37,7 @@ class Attempt:
         self.outputs = Outputs(notebook, folder.folder, limit_of(request))
         self.spills = Spills(folder.folder)
         self.reserve = Reserve(folder.reserve)
-        self.saver = Saver(folder.output, notebook, self.outputs.settle, self.reserve)
+        self.saver = Saver(folder.output, notebook, self.outputs.settle, self.reserve, self.outputs.weight)
         self.progress = ProgressWriter(folder, len(self.numbers))
         self.reserve.take()
         self.say("running")
@@ -135,6 +135,8 @@ def _execute(attempt: Attempt) -> tuple[Outcome, list[Words]]:
             f"作业中没有笔记本单元格的工作目录 {where};请检查站点的目录绑定。",
         )
         return attempt.settle(internal("WorkdirMissing", str(where), message))
+    # a grammar that jsonschema may parse when nbformat imports it, in 0.7 s, for a check that a run never makes
+    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
     try:
         import asyncio
 

@@ -19,7 +19,10 @@ RESERVE_BYTES = 1 << 20
 INTERVAL = 2.0
 """Seconds between two saves of the notebook at least."""
 SHARE = 20
-"""And this many times what the last save took, so that saving costs under 5 % however large the notebook grows."""
+"""And this many times what the last save took, and what the next one is expected to, so that saving costs under 5 %
+however large the notebook grows; the journal has what came since."""
+BYTES_A_SECOND = 200e6
+"""That a save writes, before anything is known; on a slower file system the last save counts."""
 
 
 def _replacement(error: UnicodeError) -> tuple[str, int]:
@@ -114,11 +117,20 @@ class Reserve:
 class Saver:
     """Saves one notebook: `settle` brings it up to date before each save."""
 
-    def __init__(self, path: Path, notebook: dict[str, Any], settle: Callable[[], None], reserve: Reserve) -> None:
+    def __init__(
+        self,
+        path: Path,
+        notebook: dict[str, Any],
+        settle: Callable[[], None],
+        reserve: Reserve,
+        weight: Callable[[], int] = lambda: 0,
+    ) -> None:
+        """`weight`: about the bytes that a save would write now."""
         self.path = path
         self.notebook = notebook
         self.settle = settle
         self.reserve = reserve
+        self.weight = weight
         self.error: OSError | None = None
         """Why the last save failed; None after one that succeeded."""
         self.saves = 0
@@ -126,7 +138,8 @@ class Saver:
         self._at = float("-inf")
 
     def save_if_due(self) -> None:
-        if time.monotonic() - self._at >= max(INTERVAL, SHARE * self._took):
+        since = time.monotonic() - self._at
+        if since >= max(INTERVAL, SHARE * self._took) and since >= SHARE * self.weight() / BYTES_A_SECOND:
             self.save()
 
     def save(self) -> bool:

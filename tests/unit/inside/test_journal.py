@@ -1,12 +1,13 @@
 """The journal: what was written is read, and a torn line costs no other."""
 
 import errno
+import json
 import os
 
 import pytest
 
 from siflab.inside import journal as journal_module
-from siflab.inside.journal import Journal, read_journal
+from siflab.inside.journal import Journal, read_journal, unpack
 
 TEXTS = ["plain", "训练", "\x1b[31mred\x1b[0m", "a\r\nb\u2028c", "half a pair: \ud83d", "\0", "a" * 100_000]
 
@@ -91,6 +92,35 @@ def test_on_a_full_disk_it_stays_as_it_is(path, monkeypatch):
     journal.shorten_if_due(dict)
     last = journal.mark("done", 0, status="done")
     assert list(read_journal(path)) == [first, last] and journal.lost == 0
+
+
+RAW = [
+    b'{"name": "stdout", "text": "%s"}' % (b"x" * 5000),
+    '{"name": "stdout", "text": "训练 \\n \\u8bad %s"}'.encode() % (b"x" * 5000),
+    b'{"name": "stdout", "text": "\xff%s"}' % (b"x" * 5000),
+    b'{"name": "stdout",\n"text": "%s"}' % (b"x" * 5000),
+    b'{"name": "stdout", "text": "short"}',
+    b'["%s"]' % (b"x" * 5000),
+]
+
+
+@pytest.mark.parametrize("raw", RAW, ids=lambda raw: ascii(raw)[:30])
+def test_what_came_as_json_is_written_as_it_came(path, raw):
+    content = unpack(memoryview(raw))
+    assert content == json.loads(raw.decode("utf-8", "replace"))
+    record = {"type": "stream", "cell": 0, "at": "now", "parent": "p", "content": content, "buffers": ["eA=="]}
+    journal = Journal(path)
+    journal.append(record)
+    journal.close()
+    assert list(read_journal(path)) == [record] and path.read_bytes().count(b"\n") == 1
+
+
+def test_a_journal_of_what_is_in_the_notebook_is_not_begun_anew(path):
+    journal = Journal(path, least=100)
+    for _ in range(50):
+        journal.mark("done", 0, status="x" * 100)
+        journal.shorten_if_due(lambda: pytest.fail("begun anew"), lambda: journal.size)
+    journal.close()
 
 
 def test_an_absent_journal_has_no_records(path):

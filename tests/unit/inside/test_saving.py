@@ -65,6 +65,20 @@ def test_a_large_notebook_is_saved_less_often(tmp_path, monkeypatch, took, due_a
     assert saver.saves == 2
 
 
+@pytest.mark.parametrize(("weight", "due_after"), [(0, 2.0), (1_000_000, 2.0), (100_000_000, 10.0)])
+def test_a_notebook_that_has_become_large_is_not_saved_at_once(tmp_path, monkeypatch, weight, due_after):
+    clock = [1000.0]
+    monkeypatch.setattr(saving.time, "monotonic", lambda: clock[0])
+    saver = Saver(tmp_path / "output.ipynb", {}, lambda: None, Reserve(tmp_path / ".reserve"), lambda: weight)
+    saver.save()
+    clock[0] += due_after - 0.01
+    saver.save_if_due()
+    assert saver.saves == 1
+    clock[0] += 0.02
+    saver.save_if_due()
+    assert saver.saves == 2
+
+
 def test_a_full_disk_takes_the_reserve_and_the_next_save_succeeds(tmp_path, monkeypatch):
     reserve = Reserve(tmp_path / ".reserve")
     reserve.take()

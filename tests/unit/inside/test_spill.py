@@ -161,3 +161,21 @@ def test_a_run_that_prints_much(make_run):
     assert text == "".join(f"line {n}\n" for n in range(20_000)) + "end\n"
     log = run.attempt.run_log.read_text()
     assert "logs/cell-1.txt" in log and "next\n" in log and "line 19999" not in log
+
+
+@pytest.mark.kernel
+def test_much_output_needs_no_memory(make_run):
+    """Neither in the kernel, which waits for the runner, nor in the runner."""
+    much = """
+import os
+def peak(pid):
+    return int(open(f"/proc/{pid}/status").read().split("VmHWM:")[1].split()[0]) // 1024
+before = peak("self"), peak(os.getppid())
+for _ in range(300): print("\\n".join(["x" * 99] * 10_000))
+"""
+    run = make_run(much, "print(*before, peak('self'), peak(os.getppid()))", output_limit=1_000_000)
+    exit_code, printed = run.start().end()
+    assert exit_code == 0, printed
+    kernel, runner, kernel_then, runner_then = map(int, run.text(1).split())
+    assert kernel_then - kernel < 120 and runner_then - runner < 150  # of 300 MB
+    assert (run.attempt.folder / "logs/cell-1.txt").stat().st_size == 300_000_000
