@@ -46,6 +46,7 @@
       job: state.job_id || words.unknown,
       node: state.node || words.unknown,
     };
+    for (const part of root.querySelectorAll("[data-while-waiting]")) part.hidden = Boolean(state.node);
     for (const [name, value] of Object.entries(facts)) show(root.querySelector(`[data-fact="${name}"]`), value);
     tick();
   }
