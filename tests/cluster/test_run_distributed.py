@@ -64,6 +64,7 @@ def test_one_ranks_exception_ends_all_ranks(user1):
     )
     run = user1.promote(source, *TWO_BY_TWO, "--wait")
     assert (run["state"], run["exit_code"]) == ("failed", 1)
+    assert (run["diagnosis"]["cause"], run["diagnosis"]["place"]["rank"]) == ("user_exception", 3)
     assert {name: run["error"][name] for name in ("ename", "rank", "cell_number", "line")} == {
         "ename": "ValueError", "rank": 3, "cell_number": 2, "line": 3,
     }  # fmt: skip
