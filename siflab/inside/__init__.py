@@ -9,7 +9,8 @@ Started as ``python runner.pyz --run RUNFOLDER --attempt K``, with paths as seen
 **Read by the runner** in the run folder: ``input.ipynb``, never written; ``request.json`` with the keys ``id``,
 ``name``, ``notebook`` (path of the source, inside), ``workdir`` (folder in which the cells run, inside), ``kernel``
 (a name, or null for the notebook's own), ``mode`` ("notebook"), and, if given, ``image`` (noted in the output
-notebook as it is).
+notebook as it is), ``signal`` (the warning before the time limit: USR2, USR1, TERM or INT), ``warning_seconds``
+(between it and the limit), ``output_limit`` (characters of streams that a cell may have in the notebook: `spill`).
 
 **Written by the runner** in ``attempts/K/``, each file by one writer, each JSON file replaced atomically:
 
@@ -22,10 +23,12 @@ progress.json       `Progress`: cells_total, cells_done (code cells), current_ce
                     current_index (among all cells, from 0) or null, phase "starting|running|finished", updated_at
 result.json         `Result`, written once, last: status, exit_code, started_at, ended_at, error, signal, message
                     {en, zh} (what happened, why, what to do), warnings [{en, zh}], cells_total, cells_done, python,
-                    node, job_id, restart_count
+                    node, job_id, restart_count, saved (whether a stopped run is known to have saved its work since it
+                    was asked to stop), resumable (whether its checkpoint folder holds anything)
 metrics.jsonl       what the notebook gave to ``siflab.record(loss=...)``, one line each:
                     {"at": ..., "rank": 0, "values": {"loss": ...}}
-logs/run.log        what the cells print, as text, with a mark before each cell
+logs/run.log        what the cells print, as text, with a mark before each cell; of a progress bar the last state
+logs/cell-N.txt     all that code cell N printed, where it was more than the notebook should hold; it is linked there
 logs/kernel.log     file descriptors 1 and 2 of the kernel
 recovery.json       written by `recover`: what was replayed (a run that ended by itself has none)
 =================== ==================================================================================================
