@@ -17,6 +17,8 @@ from .terminal import CONTROL, Terminal
 
 HELD_SECONDS = 60.0
 """After which a progress bar that still moves is written as it is then."""
+SETTLED_SECONDS = 0.3
+"""After which the cursor is not expected to come back to a line (nested bars go down and up in one step)."""
 
 
 class RunLog:
@@ -34,18 +36,16 @@ class RunLog:
     def write(self, text: str, stream: str = "") -> None:
         """A disk that is full makes the log incomplete; the notebook has what is missing."""
         text = text.replace("\r\n", "\n")
-        if stream != self._stream and self._terminal.line_began_anew:
+        if stream != self._stream and self._terminal.may_change:
             self._leave_line()
         self._stream = stream
-        if not self._terminal.line_began_anew:
+        if not self._terminal.may_change:
             plain = _plain_part(text)
             self._write_plain(text[:plain])
             text = text[plain:]
         if text:
             self._terminal.write(text)
-            self._put_lines(self._terminal.take_final())
-            if not self._terminal.line_began_anew:
-                self._put_lines(self._terminal.line)
+            self._put_settled()
 
     def _write_plain(self, text: str) -> None:
         if "\n" in text:
@@ -53,6 +53,11 @@ class RunLog:
         else:
             self._terminal.write(text)
         self._put(text)
+
+    def _put_settled(self) -> None:
+        self._put_lines(self._terminal.take_final(time.monotonic() - SETTLED_SECONDS))
+        if not self._terminal.may_change:
+            self._put_lines(self._terminal.line)
 
     def _put_lines(self, text: str) -> None:
         """On a line of their own."""
@@ -67,14 +72,16 @@ class RunLog:
                 write_all(self._descriptor, text.encode("utf-8", "replace"))
 
     def _leave_line(self) -> None:
-        if self._terminal.line_began_anew:
-            held = self._terminal.open_text().strip("\n")
+        if self._terminal.may_change:
+            held = (self._terminal.take_final() + self._terminal.open_text()).rstrip("\n")
             self._put_lines(held + "\n" if held else "")
         self._terminal = Terminal()
 
     def tick(self) -> None:
         """To be called now and then: a bar that has moved for long is shown."""
-        if self._terminal.line_began_anew and time.monotonic() - self._wrote_at > HELD_SECONDS:
+        if self._terminal.may_change:
+            self._put_settled()
+        if self._terminal.may_change and time.monotonic() - self._wrote_at > HELD_SECONDS:
             self._put_lines(self._terminal.line + "\n")
 
     def line(self, text: str) -> None:

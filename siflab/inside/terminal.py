@@ -6,6 +6,7 @@ colours stay as they are. All of it is linear in what is written, whatever is wr
 from __future__ import annotations
 
 import re
+import time
 
 CONTROL = re.compile(r"\r|\n|\x08+|\x1b\[[0-9]{0,4}[AFK]|\x1b\[\?25[lh]", re.ASCII)
 _ESCAPE = re.compile(r"\x1b\[[0-9;]{0,40}m", re.ASCII)
@@ -16,13 +17,14 @@ class _Row:
     """A line. What is being written to it lies over what was there before a ``\\r``, of which only what reaches further
     still shows: layers, each longer than the one over it."""
 
-    __slots__ = ("began_anew", "layers", "pieces", "weight")
+    __slots__ = ("began_anew", "layers", "left_at", "pieces", "weight")
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
         self.layers: list[tuple[int, str]] = []  # (visible length, text), the topmost last
         self.weight = 0  # characters held
         self.began_anew = False
+        self.left_at = 0.0  # when the cursor went to the next line
 
     def write(self, text: str) -> None:
         self.pieces.append(text)
@@ -57,9 +59,11 @@ class _Row:
         self.weight = sum(map(len, self.pieces))
 
     def text(self) -> str:
+        """Without the spaces that a bar leaves where it was longer."""
+        return self._shown().rstrip(" ") if self.began_anew else "".join(self.pieces)
+
+    def _shown(self) -> str:
         shown = "".join(self.pieces)
-        if not self.layers:
-            return shown
         length, parts = _visible(shown), [shown]
         for its_length, text in reversed(self.layers):
             if its_length > length:
@@ -154,6 +158,7 @@ class Terminal:
             self._rows[self._row].write(text[at:])
 
     def _newline(self) -> None:
+        self._rows[self._row].left_at = time.monotonic()
         self._row += 1
         if self._row < len(self._rows):
             self._rows[self._row].begin_anew()
@@ -180,9 +185,13 @@ class Terminal:
         """What is not final."""
         return "\n".join(row.text() for row in self._rows) + self._unfinished
 
-    def take_final(self) -> str:
-        """The lines above the cursor, which are final from now on and forgotten."""
-        self._finish(self._row)
+    def take_final(self, before: float = float("inf")) -> str:
+        """The lines above the cursor which it left before that moment of the monotonic clock: they are final from now
+        on, and forgotten."""
+        count = 0
+        while count < self._row and self._rows[count].left_at < before:
+            count += 1
+        self._finish(count)
         final = "".join(self._final)
         self._final, self._final_size = [], 0
         return final
@@ -193,6 +202,6 @@ class Terminal:
         return self._rows[self._row].text()
 
     @property
-    def line_began_anew(self) -> bool:
-        """Whether the cursor's line may still change where something stands already."""
-        return self._rows[self._row].began_anew or len(self._rows) > 1
+    def may_change(self) -> bool:
+        """Whether anything that is shown may yet be overwritten."""
+        return len(self._rows) > 1 or self._rows[0].began_anew

@@ -108,39 +108,46 @@ def test_a_short_text_over_a_long_line_does_not_copy_it():
     assert count_steps(lambda n: "\r" + "x" * (1000 - n), 1000) < 100_000 + 1000 * 1001 / 2 + 1000
 
 
-def log_of(tmp_path, *pieces):
-    log = RunLog(tmp_path / "run.log", 1)
-    for piece in pieces:
-        log.write(*([piece] if isinstance(piece, str) else piece))
-    shown = log.read = (tmp_path / "run.log").read_text()
-    log.close()
-    return shown, (tmp_path / "run.log").read_text()
-
-
 LOGS = [
-    # what is written, what the log has then, and after its end
-    (["a", "b"], "ab", "ab"),
-    (["a\nb"], "a\nb", "a\nb"),
-    (BAR, "", "100%|###| 3/3\n"),
-    ([*BAR, "\n"], "100%|###| 3/3\n", "100%|###| 3/3\n"),
-    ([*BAR, "\nnext"], "100%|###| 3/3\nnext", "100%|###| 3/3\nnext"),
-    (["loss: ", *BAR, "\n"], "loss: \n100%|###| 3/3\n", "loss: \n100%|###| 3/3\n"),
-    ([(BAR[0], "stderr"), ("epoch 1\n", "stdout"), (BAR[1], "stderr")], "  0%|   | 0/3\nepoch 1\n", "  0%|   | 0/3\nepoch 1\n 33%|#  | 1/3\n"),
-    (["a\r\nb\r\n"], "a\nb\n", "a\nb\n"),
-    (["x\ny\rz", "\n"], "x\nz\n", "x\nz\n"),
-    (["\router\n\rinner\x1b[A", "\router 2\n\rinner 2\x1b[A"], "", "outer 2\ninner 2\n"),
-    (["\x1b[?25l", "plain\n"], "plain\n", "plain\n"),
+    # what is written, what the log has then, after a while, and after its end
+    (["a", "b"], "ab", "ab", "ab"),
+    (["a\nb"], "a\nb", "a\nb", "a\nb"),
+    (BAR, "", "", "100%|###| 3/3\n"),
+    ([*BAR, "\n"], "", "100%|###| 3/3\n", "100%|###| 3/3\n"),
+    ([*BAR, "\nnext"], "", "100%|###| 3/3\nnext", "100%|###| 3/3\nnext"),
+    (["loss: ", *BAR, "\n"], "loss: ", "loss: \n100%|###| 3/3\n", "loss: \n100%|###| 3/3\n"),
+    ([(BAR[0], "stderr"), ("epoch 1\n", "stdout"), (BAR[1], "stderr")], "  0%|   | 0/3\nepoch 1\n", "  0%|   | 0/3\nepoch 1\n", "  0%|   | 0/3\nepoch 1\n 33%|#  | 1/3\n"),
+    (["a\r\nb\r\n"], "a\nb\n", "a\nb\n", "a\nb\n"),
+    (["x\ny\rz", "\n"], "x\n", "x\nz\n", "x\nz\n"),
+    (["\router", "\n", "\rinner", "\x1b[A", "\router 2", "\n", "\rinner 2", "\x1b[A"], "", "", "outer 2\ninner 2\n"),
+    (["\router", "\n", "\rinner", "\x1b[A", "\n", "\n", "after\n"], "", "outer\ninner\nafter\n", "outer\ninner\nafter\n"),
+    (["\rlong", "\rab  ", "\n"], "", "ab\n", "ab\n"),
+    (["\x1b[?25l", "plain\n"], "", "plain\n", "plain\n"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("pieces", "then", "at_the_end"), LOGS, ids=lambda value: ascii(value)[:30])
-def test_a_bar_is_one_line_of_the_log(tmp_path, pieces, then, at_the_end):
-    assert log_of(tmp_path, *pieces) == (then, at_the_end)
+@pytest.fixture
+def clock(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    return now
 
 
-def test_a_bar_that_moves_for_long_is_shown_now_and_then(tmp_path, monkeypatch):
-    clock = [0.0]
-    monkeypatch.setattr("siflab.inside.logs.time.monotonic", lambda: clock[0])
+@pytest.mark.parametrize(("pieces", "then", "later", "at_the_end"), LOGS, ids=lambda value: ascii(value)[:30])
+def test_a_bar_is_one_line_of_the_log(tmp_path, clock, pieces, then, later, at_the_end):
+    log, path = RunLog(tmp_path / "run.log", 1), tmp_path / "run.log"
+    for piece in pieces:
+        log.write(*([piece] if isinstance(piece, str) else piece))
+        log.tick()
+    assert path.read_text() == then
+    clock[0] += 1
+    log.tick()
+    assert path.read_text() == later
+    log.close()
+    assert path.read_text() == at_the_end
+
+
+def test_a_bar_that_moves_for_long_is_shown_now_and_then(tmp_path, clock):
     log = RunLog(tmp_path / "run.log", 1)
     for minute in range(3):
         for n in range(10):
