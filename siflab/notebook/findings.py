@@ -10,6 +10,18 @@ _RANK: dict[Severity, int] = {"error": 0, "warning": 1, "info": 2}
 
 
 @dataclass(frozen=True)
+class Fix:
+    """A change that is safe to make without looking: of the finding's line (`kind` replace-line), to `text`."""
+
+    kind: Literal["replace-line"]
+    text: str
+    title: Text
+
+    def as_dict(self) -> dict[str, object]:
+        return {"kind": self.kind, "text": self.text, "title": self.title.as_dict()}
+
+
+@dataclass(frozen=True)
 class Finding:
     """`cell` is the index among all cells from 0, `line` is counted within it from 1; None: the notebook as a whole.
     An error keeps a run from being submitted, a warning and an info do not."""
@@ -19,6 +31,7 @@ class Finding:
     message: Text
     cell: int | None = None
     line: int | None = None
+    fix: Fix | None = None
 
     def as_dict(self) -> dict[str, object]:
         """The `Finding` of openapi.yaml."""
@@ -28,6 +41,7 @@ class Finding:
             "message": self.message.as_dict(),
             "cell": self.cell,
             "line": self.line,
+            "fix": self.fix.as_dict() if self.fix else None,
         }
 
 

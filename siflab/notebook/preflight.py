@@ -2,13 +2,17 @@
 
 import re
 
+from siflab.notebook.backends import find_backends
 from siflab.notebook.calls import find_questions
 from siflab.notebook.findings import Finding, by_severity
+from siflab.notebook.imports import find_imports
 from siflab.notebook.installs import find_installs
 from siflab.notebook.kernel_choice import find_kernel
 from siflab.notebook.magics import syntax_tree
+from siflab.notebook.names import find_hidden_state, find_order
 from siflab.notebook.paths import find_paths
 from siflab.notebook.read import Cell, Notebook
+from siflab.notebook.secrets import find_secrets
 from siflab.notebook.surroundings import Surroundings
 from siflab.text import Text
 
@@ -28,6 +32,13 @@ def preflight(notebook: Notebook, around: Surroundings) -> list[Finding]:
     findings += find_questions(cells, trees)
     findings += find_installs(cells)
     findings += find_paths(cells, trees, around)
+    findings += find_backends(cells)
+    findings += find_secrets(notebook, cells)
+    if is_python:
+        findings += find_imports(cells, trees, around.has_module)
+        findings += find_hidden_state(cells, trees)
+    if not notebook.is_script:
+        findings += find_order(cells)
     by_index = {cell.index: cell for cell in cells}
     return by_severity([f for f in findings if f.cell is None or not _silenced(f, by_index[f.cell])])
 
@@ -46,7 +57,7 @@ def _whole(notebook: Notebook, around: Surroundings) -> list[Finding]:
             )
         ]
     findings = []
-    if all(cell.execution_count is None for cell in with_code):
+    if not notebook.is_script and all(cell.execution_count is None for cell in with_code):
         findings.append(
             Finding(
                 "never-executed",

@@ -15,8 +15,6 @@ from siflab.notebook import (
     Finding,
     Notebook,
     NotebookError,
-    Surroundings,
-    kernels_here,
     preflight,
     read_notebook,
     read_script,
@@ -27,6 +25,7 @@ from siflab.runs.job_view import JobView
 from siflab.runs.modes import check_mode
 from siflab.runs.naming import folder_name, slug, title_of
 from siflab.runs.request import RunRequest
+from siflab.runs.surroundings import surroundings
 from siflab.runs.sweep import points_of
 from siflab.runs.viewer import Viewer
 from siflab.script.run import RunPlan
@@ -237,27 +236,6 @@ def _resources(viewer: Viewer, request: RunRequest) -> Resources:
         time=request.time,
     )
     return resolve(viewer.site, choice, "run")
-
-
-def surroundings(
-    viewer: Viewer, job_view: JobView, request: RunRequest, resources: Resources, own: KernelChoice
-) -> Surroundings:
-    """In a session with the run's image, the image's kernels are those that are here."""
-    session = viewer.in_session
-    same_image = session is not None and session.image_id == resources.image_id
-
-    def in_job(path: str) -> str | None:
-        host = viewer.host(path)
-        return job_view.inside(host) if host is not None else None
-
-    return Surroundings(
-        kernel=request.kernel or None,
-        kernels=kernels_here() if same_image else None,
-        own_kernel=[*([own.finding] if own.finding else [])] if own.is_own else None,
-        nodes=resources.nodes if request.mode != "distributed" else 1,
-        exists=os.path.exists,
-        in_job=in_job,
-    )
 
 
 def _check_container(viewer: Viewer, resources: Resources) -> list[FieldError]:

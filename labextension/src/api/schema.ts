@@ -582,6 +582,15 @@ export interface components {
             cell?: number | null;
             /** @description within the cell */
             line?: number | null;
+            fix?: components["schemas"]["Fix"] | null;
+        };
+        /** @description a change that is safe to make without looking */
+        Fix: {
+            /** @enum {string} */
+            kind: "replace-line";
+            /** @description the line as it should be */
+            text: string;
+            title: components["schemas"]["Text"];
         };
         Preview: {
             script: string;

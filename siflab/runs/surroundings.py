@@ -1,0 +1,49 @@
+"""What preflight must know of the place in which a run will be."""
+
+import importlib.util
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from siflab.config import Resources
+from siflab.notebook import Surroundings, kernels_here
+from siflab.runs.environments import KernelChoice
+from siflab.runs.job_view import JobView
+from siflab.runs.request import RunRequest
+from siflab.runs.viewer import Viewer
+
+
+def surroundings(
+    viewer: Viewer, job_view: JobView, request: RunRequest, resources: Resources, own: KernelChoice
+) -> Surroundings:
+    """In a session with the run's image, the image's kernels and modules are those that are here."""
+    session = viewer.in_session
+    same_image = session is not None and session.image_id == resources.image_id
+
+    def in_job(path: str) -> str | None:
+        host = viewer.host(path)
+        return job_view.inside(host) if host is not None else None
+
+    return Surroundings(
+        kernel=request.kernel or None,
+        kernels=kernels_here() if same_image else None,
+        own_kernel=[*([own.finding] if own.finding else [])] if own.is_own else None,
+        nodes=resources.nodes if request.mode != "distributed" else 1,
+        exists=os.path.exists,
+        in_job=in_job,
+        has_module=_modules_beside(Path(request.path).parent) if same_image and not own.is_own else None,
+    )
+
+
+def _modules_beside(folder: Path) -> Callable[[str], bool]:
+    """Whether this Python, or the notebook's folder, has a module; nothing is imported."""
+
+    def has_module(name: str) -> bool:
+        if (folder / f"{name}.py").exists() or (folder / name).is_dir():
+            return True
+        try:
+            return importlib.util.find_spec(name) is not None
+        except (ImportError, ValueError, AttributeError):
+            return True  # a module that is there, in a way that cannot be told
+
+    return has_module
