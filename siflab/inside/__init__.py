@@ -23,8 +23,8 @@ progress.json       `Progress`: cells_total, cells_done (code cells), current_ce
                     current_index (among all cells, from 0) or null, phase "starting|running|finished", updated_at
 result.json         `Result`, written once, last: status, exit_code, started_at, ended_at, error, signal, message
                     {en, zh} (what happened, why, what to do), warnings [{en, zh}], cells_total, cells_done, python,
-                    node, job_id, restart_count, saved (whether a stopped run is known to have saved its work since it
-                    was asked to stop), resumable (whether its checkpoint folder holds anything)
+                    node, job_id, restart_count, saved (whether a stopped run saved a checkpoint, or ended its cell by
+                    itself, since it was asked to stop), resumable (whether its checkpoint folder holds anything)
 metrics.jsonl       what the notebook gave to ``siflab.record(loss=...)``, one line each:
                     {"at": ..., "rank": 0, "values": {"loss": ...}}
 logs/run.log        what the cells print, as text, with a mark before each cell; of a progress bar the last state

@@ -120,7 +120,8 @@ class Execution:
             if not await self.stop.wait_for(hooks, 0.4):
                 await self._interrupt(client)
                 hooks.cancel()
-            await asyncio.wait({hooks})
+            with suppress(Exception, asyncio.CancelledError):
+                await hooks
 
     async def _interrupt(self, client: RunClient) -> None:
         if client.km is not None:

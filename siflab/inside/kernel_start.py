@@ -56,19 +56,23 @@ def wait_for_reader() -> None:
 
 
 def waiting(stream: Any) -> Callable[[], None]:
-    """`stream._schedule_flush`, which each write calls, and which now waits when much is unsent."""
+    """`stream._schedule_flush`, which each write calls, and which now waits when much is unsent. Raises AttributeError
+    for a stream of another ipykernel, which is left as it is."""
     schedule = stream._schedule_flush
+
+    def unsent() -> int:
+        with stream._buffer_lock:
+            return sum(buffer.tell() for buffer in stream._buffers.values())
 
     def schedule_and_wait() -> None:
         schedule()
-        with stream._buffer_lock:
-            unsent = sum(buffer.tell() for buffer in stream._buffers.values())
-        if unsent > UNSENT_CHARACTERS and threading.current_thread() is not stream.pub_thread.thread:
+        if unsent() > UNSENT_CHARACTERS and threading.current_thread() is not stream.pub_thread.thread:
             sent = threading.Event()
             stream.pub_thread.schedule(stream._flush)
             stream.pub_thread.schedule(sent.set)
             sent.wait()
 
+    unsent()
     return schedule_and_wait
 
 

@@ -43,8 +43,8 @@ class Failure:
 @dataclass(frozen=True)
 class Result:
     """See the package's docstring. `signal`: the one that stopped the run, or that killed the kernel. `saved`: whether
-    a stopped run is known to have saved its work after it was asked to stop (None: it was not asked). `resumable`:
-    there is something in its checkpoint folder."""
+    a stopped run saved a checkpoint, or ended its cell by itself, after it was asked to stop (None: it was not asked).
+    `resumable`: there is something in its checkpoint folder."""
 
     status: str
     exit_code: int
