@@ -15,14 +15,15 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
+from . import stopping
 from .attempt import AttemptFolder, now, read_json
 from .node_child import die_with_parent
-from .node_result import conclude
+from .node_ranks import NodeRanks, children
+from .node_result import conclude, killed, not_launched
 from .progress import ProgressWriter
-from .ranks import read_reports
+from .ranks import read_reports, write_report
 from .result import EXIT_CODES
 from .signals import INTERRUPT_WAIT, StopRequest
 
@@ -41,6 +42,7 @@ class Node:
         self.request: dict[str, Any] = read_json(folder.request) or {}
         self.number = int(os.environ.get("SLURM_NODEID") or 0) if torch is not None else 0
         self.world = 1
+        self._stopped_at = float("inf")  # seconds since the epoch
         if torch is not None:
             self.world = int(self.request.get("nodes") or 1) * int(self.request.get("processes") or 1)
         stop.expect(self.request)
@@ -54,8 +56,13 @@ class Node:
             progress.change(phase="running")
             with suppress(OSError):
                 progress.write()
-        child = subprocess.Popen(self._command(), env=self._environment(), preexec_fn=die_with_parent)
-        code = self._wait(child)
+        pipe = None if self.torch is None else subprocess.PIPE
+        child = subprocess.Popen(self._command(), env=self._environment(), stderr=pipe, preexec_fn=die_with_parent)
+        ranks = None if self.torch is None else NodeRanks(child)
+        code = self._wait(child, ranks)
+        if ranks is not None and code != 0:
+            ranks.ended()
+            self._tell_of_silent(ranks, code)
         if self.number != 0:
             return 0 if code == 0 else EXIT_CODES["failed"]
         self._await_reports(code)
@@ -74,37 +81,51 @@ class Node:
     def _environment(self) -> dict[str, str]:
         return {**os.environ, **self.folder.variables(str(self.request.get("id") or ""))}
 
-    def _wait(self, child: subprocess.Popen[bytes]) -> int:
+    def _wait(self, child: subprocess.Popen[bytes], ranks: NodeRanks | None) -> int:
         """Its exit code. A signal is passed on once; who does not leave in time is made to."""
         passed = hurried = False
         until = killing = float("inf")
         while child.poll() is None:
             time.sleep(_POLL)
             number, moment = self.stop.signal, time.monotonic()
+            living = [child.pid] if ranks is None else ranks.look()
             if number is not None and not passed:
                 passed, until = True, moment + self.stop.grace + INTERRUPT_WAIT + _MORE
-                with suppress(OSError):
-                    self.folder.stop.touch()
-                self._pass_on(child, number)
+                self._stopped_at = time.time()
+                stopping.ask(self.folder, number)
+                self._pass_on(child, living, number)
             if passed and self.stop.hurried and not hurried:
                 hurried, until = True, min(until, moment + self.stop.grace + INTERRUPT_WAIT + _MORE)
-                self._pass_on(child, signal.SIGTERM)
+                self._pass_on(child, living, signal.SIGTERM)
             if moment > until:
                 until, killing = float("inf"), moment + _MORE
                 child.terminate()
             if moment > killing:
-                for pid in _children(child.pid):
+                for pid in children(child.pid):
                     _send(pid, signal.SIGKILL)
                 child.kill()
         return child.returncode
 
-    def _pass_on(self, child: subprocess.Popen[bytes], number: int) -> None:
-        ranks = [child.pid] if self.torch is None else [pid for pid in _children(child.pid) if _is_rank(pid)]
+    def _pass_on(self, child: subprocess.Popen[bytes], ranks: list[int], number: int) -> None:
         print(f"siflab: node {self.number}: signal {number} to {len(ranks)} processes", flush=True)
         for pid in ranks:
             _send(pid, number)
-        if self.torch is not None and not ranks:
+        if not ranks:
             child.terminate()
+
+    def _tell_of_silent(self, ranks: NodeRanks, code: int) -> None:
+        """Report what became of the ranks of this node that could not: they were killed. Not of those that went after
+        the node was asked to stop; srun asks that too, of the other nodes, when one has failed."""
+        each = self.world // int(self.request.get("nodes") or 1)
+        own = range(self.number * each, (self.number + 1) * each)
+        reports = read_reports(self.folder)
+        if not ranks.began and self.stop.signal is None:
+            write_report(self.folder, own[0], not_launched(ranks.last_words(), code), time.time())
+            return
+        for rank, (moment, ended) in ranks.ends_of(rank for rank in own if rank not in reports).items():
+            if moment < self._stopped_at:
+                by = -ended if ended is not None and ended < 0 else None
+                write_report(self.folder, rank, killed(rank, by, code if ended is None else ended), moment)
 
     def _await_reports(self, code: int) -> None:
         """Where some rank failed its word is worth a moment; the others' are not waited for."""
@@ -118,20 +139,6 @@ class Node:
             if code != 0 and self.stop.signal is None and any(one.error is not None for one in reports.values()):
                 until = min(until, time.monotonic() + 2.0)
             time.sleep(_POLL)
-
-
-def _children(pid: int) -> list[int]:
-    found: list[int] = []
-    with suppress(OSError):
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            found += [int(word) for word in (task / "children").read_text().split()]
-    return found
-
-
-def _is_rank(pid: int) -> bool:
-    with suppress(OSError):
-        return b"\0LOCAL_RANK=" in b"\0" + Path(f"/proc/{pid}/environ").read_bytes()
-    return False
 
 
 def _send(pid: int, number: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
+import signal
 import sys
 from contextlib import suppress
 from dataclasses import replace
@@ -21,9 +21,6 @@ from .result import EXIT_CODES, Failure, Result, Words, write_result
 from .saving import notebook_bytes, replace_file
 from .signals import StopRequest
 
-_TAIL = 65536  # bytes of the log in which torchrun says what became of a process
-_EXIT = re.compile(r"^\s*exitcode\s*:\s*(-?\d{1,4})\b", re.M | re.ASCII)
-
 
 def conclude(
     folder: AttemptFolder, request: dict[str, Any], world: int, code: int, stop: StopRequest, started_at: str
@@ -33,7 +30,7 @@ def conclude(
     reports = read_reports(folder)
     outcome = judge(folder, reports, world, code, stop)
     is_notebook = request.get("kind") != "script"
-    if is_notebook and 0 not in reports:
+    if is_notebook and (0 not in reports or reports[0].status == "dead_kernel"):
         with suppress(Exception):  # a journal that was never begun
             recover(folder.run, folder.number, folder.point)
     if is_notebook:
@@ -78,22 +75,20 @@ def judge(folder: AttemptFolder, reports: dict[int, RankReport], world: int, cod
         return _of_rank(cause, world)
     halted = [report for report in reports.values() if report.status == "stopped"]
     if missing and stop.signal is None:
-        return _killed(folder, missing, world, code)
+        return killed(missing[0] if world > 1 else None, -code if code < 0 else None, code)
     if halted or (stop.signal is not None and missing):
         saved = stopping.SAVED in stopping.answers(folder)
         number = stop.signal or halted[0].signal or 0
         outcome = stopped(None, number, number == stop.warning, saved)
         first = min(halted, key=lambda report: report.rank, default=None)
         return replace(outcome, message=first.message) if first is not None and first.message else outcome
-    if not missing and not halted and code == 0:
-        return COMPLETED
-    return _killed(folder, missing, world, code)
+    return COMPLETED if code == 0 else killed(None, -code if code < 0 else None, code)
 
 
 def _of_rank(report: RankReport, world: int) -> Outcome:
     error = report.error or Failure("Unknown", "", rank=report.rank)
-    if report.message is not None and world == 1:
-        return Outcome(report.status, error, None, report.message)
+    if report.message is not None and (world == 1 or report.status != "failed"):
+        return Outcome(report.status, error, report.signal, report.message)
     short = error.evalue.strip().partition("\n")[0][:300].rstrip(".")
     where_en = ", ".join(
         [
@@ -124,33 +119,28 @@ def _of_rank(report: RankReport, world: int) -> Outcome:
     return Outcome(report.status, error, None, message)
 
 
-def _killed(folder: AttemptFolder, missing: list[int], world: int, code: int) -> Outcome:
-    """A process ended without a word."""
-    by = -code if code < 0 else _signal_in_log(folder)
-    who_en = f"Rank {missing[0]}" if world > 1 and missing else "The process"
-    who_zh = f"进程 {missing[0]} " if world > 1 and missing else "进程"
-    if by == 9:
+def killed(rank: int | None, by: int | None, code: int) -> Outcome:
+    """A process ended without a word, by a signal or with an exit code; `rank` if it was one of several."""
+    who_en, who_zh = ("The process", "进程") if rank is None else (f"Rank {rank}", f"进程 {rank} ")
+    if by == signal.SIGKILL:
         todo_en = "Most often the memory that the job asked for did not suffice: ask for more, or use less at a time."
         todo_zh = "最常见的原因是作业申请的内存不够：请申请更多内存，或减少一次使用的内存。"
     else:
         todo_en, todo_zh = "See its log for what it said last.", "其最后的输出见日志。"
     how_en = f"was killed by {signal_name(by)}" if by else f"ended without a word (exit code {code})"
     how_zh = f"被 {signal_name(by)} 终止" if by else f"没有留下说明就结束了（退出码 {code}）"
-    error = Failure("DeadProcess", f"{who_en} {how_en}", rank=missing[0] if missing and world > 1 else None)
     message: Words = words(f"{who_en} {how_en}. {todo_en}", f"{who_zh}{how_zh}。{todo_zh}")
-    return Outcome("dead_kernel", error, by, message)
+    return Outcome("dead_kernel", Failure("DeadProcess", f"{who_en} {how_en}", rank=rank), by, message)
 
 
-def _signal_in_log(folder: AttemptFolder) -> int | None:
-    """As torchrun tells it: ``exitcode  : -9 (pid: 7)``."""
-    try:
-        with folder.run_log.open("rb") as stream:
-            stream.seek(0, 2)
-            stream.seek(max(0, stream.tell() - _TAIL))
-            codes = [int(code) for code in _EXIT.findall(stream.read().decode("utf-8", "replace"))]
-    except OSError:
-        return None
-    return next((-code for code in codes if code < 0), None)
+def not_launched(said: str, code: int) -> Outcome:
+    """torchrun ended before it had started a process of this node; `said` is its last line."""
+    said = said.rstrip(".") or f"exit code {code}"
+    message = words(
+        f"torchrun could not start the processes: {said}. See logs/run.log for all that it said.",
+        f"torchrun 无法启动进程：{said}。完整输出见 logs/run.log。",
+    )
+    return Outcome("internal", Failure("LauncherFailed", said), None, message)
 
 
 def _tell_notebook(folder: AttemptFolder, outcome: Outcome) -> None:

@@ -11,6 +11,7 @@ from .notebook import SKIP_TAG, blank, read_notebook, tags
 from .outcome import COMPLETED, Outcome, exited, failed, stopped
 from .parameters import inject, values_of
 from .rank import leave, report
+from .rank_interrupt import Interrupt
 from .rank_output import FirstRank, OtherRank
 from .rank_shell import RankShell, make_shell, use_fork
 from .rank_stop import StopWatch
@@ -29,16 +30,23 @@ def run_cells(folder: AttemptFolder, request: dict[str, Any], rank: int) -> Outc
         inject(notebook, values_of(folder, request))
         blank(notebook)
         output = OtherRank(folder, rank, notebook)
-    shell = make_shell(output.message, output.descriptor)
+    interrupt = Interrupt()
+    shell = make_shell(output.message, output.descriptor, interrupt)
     use_fork()
-    return _Cells(folder, request, rank, output, shell).run()
+    return _Cells(folder, request, rank, output, shell, interrupt).run()
 
 
 class _Cells:
     def __init__(
-        self, folder: AttemptFolder, request: dict[str, Any], rank: int, output: FirstRank | OtherRank, shell: RankShell
+        self,
+        folder: AttemptFolder,
+        request: dict[str, Any],
+        rank: int,
+        output: FirstRank | OtherRank,
+        shell: RankShell,
+        interrupt: Interrupt,
     ) -> None:
-        self.folder, self.rank, self.output, self.shell = folder, rank, output, shell
+        self.folder, self.rank, self.output, self.shell, self.interrupt = folder, rank, output, shell, interrupt
         self.current: int | None = None
         self.stop = StopWatch(folder, request, output.saves)
         self.stop.forced = self._forced
@@ -73,9 +81,12 @@ class _Cells:
         self.output.errors.clear()
         self.output.begins(index, count)
         try:
+            self.interrupt.in_cell = True
             result: Any = self.shell.run_cell(cell["source"], store_history=True)  # type: ignore[no-untyped-call]
             error = result.error_before_exec or result.error_in_exec
+            self.interrupt.in_cell = False
         except KeyboardInterrupt as interrupted:  # between IPython's own lines
+            self.interrupt.in_cell = False
             error = interrupted
         self.current = None
         if self.stop.signal is not None and isinstance(error, KeyboardInterrupt):

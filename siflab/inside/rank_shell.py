@@ -23,6 +23,8 @@ from IPython.core.interactiveshell import InteractiveShell, InteractiveShellABC
 from traitlets import Type
 from traitlets.config import Config
 
+from .rank_interrupt import Interrupt
+
 Send = Callable[[str, "dict[str, Any]"], None]
 """(kind of message on Jupyter's IOPub channel, its content)."""
 
@@ -107,7 +109,7 @@ class RankShell(InteractiveShell):
         raise SystemExit
 
 
-def make_shell(send: Send, descriptor: int) -> RankShell:
+def make_shell(send: Send, descriptor: int, interrupt: Interrupt) -> RankShell:
     """The shell of this process, its only one. Descriptors 1 and 2 become `descriptor`."""
     global _send
     lock = threading.RLock()
@@ -116,7 +118,7 @@ def make_shell(send: Send, descriptor: int) -> RankShell:
         with lock:
             send(kind, content)
 
-    _send = send_alone
+    _send = interrupt.whole(send_alone)
     take_streams(descriptor)
     builtins.input = _no_input
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")

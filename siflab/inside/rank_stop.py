@@ -6,7 +6,6 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from . import stopping
@@ -29,18 +28,18 @@ class StopWatch:
         for number in SIGNALS:
             if number != signal.SIGINT:  # which is how the main thread is interrupted
                 signal.signal(number, _nothing)
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
         os.register_at_fork(after_in_child=_as_before)
         threading.Thread(target=self._listen, daemon=True).start()
 
     @property
     def signal(self) -> int | None:
-        return self._request.signal
+        """The first that came, here or elsewhere: its node may have been quicker, or another one."""
+        return stopping.asked_by(self._folder) if self._request.signal is None else self._request.signal
 
     @property
     def warned(self) -> bool:
-        return self._request.warned
+        return self.signal == self._request.warning
 
     def ends(self) -> None:
         """The cells have ended."""
@@ -49,9 +48,9 @@ class StopWatch:
     def _listen(self) -> None:
         while data := os.read(self._read, 1):
             number = data[0]
-            if number not in SIGNALS or (number == signal.SIGINT and self.signal is not None):
+            first = self._request.signal is None
+            if number not in SIGNALS or (number == signal.SIGINT and not first):
                 continue
-            first = self.signal is None
             self._request._on_signal(number, None)
             if self._request.hurried:
                 self._hurry.set()
@@ -59,8 +58,8 @@ class StopWatch:
                 threading.Thread(target=self._stop, daemon=True).start()
 
     def _stop(self) -> None:
-        with suppress(OSError):
-            self._folder.stop.touch()
+        if stopping.asked_by(self._folder) is None:
+            stopping.ask(self._folder, self._request.signal or 0)
         self._saves()
         heeds = self._folder.heeds_stop.exists() or stopping.HOOK in stopping.answers(self._folder)
         if heeds and self._waited(0.7):

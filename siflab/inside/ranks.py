@@ -1,7 +1,7 @@
 """What each process of a distributed run leaves: ``attempts/K/ranks/N.json``, one writer each, written last.
 
-``{"rank": 0, "status": "completed|failed|stopped|internal", "at": ISO time, "error": {...} or null, "signal": null}``
-with the error as in `result.Failure`. A process that was killed leaves none.
+``{"rank": 0, "status": "completed|failed|stopped|internal|dead_kernel", "at": ISO time, "error": {...} or null, ...}``
+with the error as in `result.Failure`. For a process that was killed its node writes it (`node`).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from signal import SIGTERM
 from typing import Any
 
 from .attempt import AttemptFolder, now, read_json
@@ -38,8 +39,10 @@ class RankReport:
 
     @property
     def is_secondary(self) -> bool:
-        """Its error says only that another rank was gone."""
+        """Its error says only that another rank was gone, or it was ended because one was."""
         error = self.error
+        if self.status == "dead_kernel":
+            return self.signal == SIGTERM
         return error is not None and bool(_SECONDARY.search(f"{error.ename}: {error.evalue[:2000]}"))
 
 
@@ -76,7 +79,7 @@ def read_reports(attempt: AttemptFolder) -> dict[int, RankReport]:
 
 def root_cause(reports: dict[int, RankReport]) -> RankReport | None:
     """The failure that came first; one that says only that another rank was gone counts when there is no other."""
-    failed = [report for report in reports.values() if report.status in ("failed", "internal")]
+    failed = [report for report in reports.values() if report.status in ("failed", "internal", "dead_kernel")]
     return min(failed, key=lambda report: (report.is_secondary, report.seconds), default=None)
 
 

@@ -27,6 +27,21 @@ def add_answer(folder: AttemptFolder, word: str) -> None:
         file.write(f"{word}\n")
 
 
+def ask(folder: AttemptFolder, number: int) -> None:
+    """Have it known to all processes of the attempt that the run was asked to stop, by this signal."""
+    with suppress(OSError):
+        folder.stop.write_text(f"{number}\n", "ascii")
+
+
+def asked_by(folder: AttemptFolder) -> int | None:
+    """The signal; 0 when nobody has noted which; None when the run was not asked to stop."""
+    try:
+        said = folder.stop.read_bytes().strip()
+    except OSError:
+        return None
+    return int(said) if said.isdigit() else 0
+
+
 def has_checkpoint(folder: AttemptFolder) -> bool:
     """Whether the next attempt finds anything in $CHECKPOINT_DIR, whoever wrote it."""
     try:

@@ -28,5 +28,5 @@ while None in [rank.poll() for rank in ranks]:
     time.sleep(0.05)
 for rank in ranks:
     if rank.returncode < 0:
-        print(f"  exitcode  : {rank.returncode} (pid: {rank.pid})", flush=True)
+        print(f"  exitcode  : {rank.returncode} (pid: {rank.pid})", file=sys.stderr, flush=True)
 sys.exit(1 if any(rank.returncode for rank in ranks) else 0)

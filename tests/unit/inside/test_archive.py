@@ -12,7 +12,7 @@ import siflab.inside
 from siflab.inside import build_archive
 
 SOURCES = sorted(Path(siflab.inside.__file__).parent.glob("*.py"))
-IN_THE_IMAGE = {"nbclient", "nbformat", "jupyter_client", "IPython", "zmq", "torch", "siflab"}
+IN_THE_IMAGE = {"nbclient", "nbformat", "jupyter_client", "IPython", "traitlets", "zmq", "torch", "siflab"}
 
 
 def test_the_same_sources_give_the_same_bytes(monkeypatch, tmp_path):

@@ -16,6 +16,7 @@ from siflab.inside import AttemptFolder, read_progress, read_result
 from tests.unit.inside.conftest import is_gone
 
 TORCHRUN = Path(__file__).with_name("stand_in_torchrun.py")
+TOGETHER = "import pathlib, time\nready = pathlib.Path('ready')\nrank or ready.touch()\nwhile not ready.exists():\n    time.sleep(0.01)\n"
 RANK = "import os\nrank = int(os.environ['RANK'])\nprint('I am', rank)"
 
 
@@ -26,14 +27,14 @@ class Distributed:
         self.folder, self.temporary, self.nodes, self.processes = folder, temporary, nodes, []
         self.attempt = AttemptFolder(folder, 1)
 
-    def start(self, *, torch=True):
+    def start(self, *, torch=True, torchrun=(str(TORCHRUN),)):
         log = self.attempt.run_log
         log.parent.mkdir(parents=True)
         for node in range(self.nodes):
             command = [sys.executable, str(self.folder / "runner.pyz"), "--run", str(self.folder), "--attempt", "1"]
             if torch:
                 flags = [f"--nnodes={self.nodes}", "--nproc-per-node=2"]
-                command += ["--node", "--", str(TORCHRUN), *flags]
+                command += ["--node", "--", *torchrun, *flags]
             environment = {**os.environ, "TMPDIR": str(self.temporary), "SLURM_NODEID": str(node)}
             environment = {name: value for name, value in environment.items() if not name.startswith("PYTEST_")}
             out = log.open("a")  # as job.sh has it
@@ -136,11 +137,26 @@ def test_the_first_rank_s_own_error_is_said_once(distributed):
 
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_rank_that_is_killed_is_named(distributed, rank):
-    run = distributed(RANK, f"import time\nif rank == {rank}:\n    os.kill(os.getpid(), 9)\ntime.sleep(600)").start()
+    run = distributed(RANK, TOGETHER + f"if rank == {rank}:\n    os.kill(os.getpid(), 9)\ntime.sleep(600)").start()
     assert run.end() == 3
     assert (run.result.status, run.result.signal, run.result.error.rank) == ("dead_kernel", 9, rank)
     assert f"Rank {rank} was killed by SIGKILL" in run.result.message["en"] and "memory" in run.result.message["en"]
     assert run.states()[0] == "done" and "I am 0" in run.text(0), "what was there is kept"
+
+
+def test_a_rank_that_is_killed_on_another_node_is_the_cause(distributed):
+    """srun --kill-on-bad-exit=1 sends SIGTERM to the other nodes, the first among them, when a node fails."""
+    run = distributed(RANK, "import time\nif rank == 3:\n    os.kill(os.getpid(), 9)\ntime.sleep(600)", nodes=2).start()
+    assert run.processes[1].wait(60) != 0
+    run.processes[0].send_signal(signal.SIGTERM)
+    assert run.end() == 3
+    assert (run.result.status, run.result.signal, run.result.error.rank) == ("dead_kernel", 9, 3)
+
+
+def test_a_torchrun_that_starts_nothing_is_told_of(distributed):
+    run = distributed(RANK).start(torchrun=["-c", "import sys; sys.exit('No module named torch')"])
+    assert run.end() == 70
+    assert run.result.error.ename == "LauncherFailed" and "No module named torch" in run.result.message["en"]
 
 
 BUSY = "import time\nfor i in range(6000):\n    print('step', i)\n    time.sleep(0.05)"
@@ -162,6 +178,19 @@ def test_a_warning_reaches_every_rank(distributed, cell, saved):
     assert bool(list((run.folder / "checkpoints").glob("step-*"))) == saved if saved else True
     if saved:
         assert all(f"saved {rank}" in run.log(rank) for rank in range(4))
+
+
+def test_an_interrupt_tears_nothing_of_the_runner_s_own(distributed):
+    """A cell that prints all the time is most likely to be hit while what it prints is being written."""
+    run = distributed(RANK, "import itertools\nfor i in itertools.count():\n    print(f'step {i}')", "1").start()
+    for rank in (0, 1):
+        run.await_log("step 300\n", rank)
+    run.send(signal.SIGTERM)
+    assert run.end() == 5 and run.states() == ["done", "stopped", "not run"]
+    steps = [line for line in run.text(1).splitlines() if line.startswith("step")]
+    assert steps[:-1] == [f"step {i}" for i in range(len(steps) - 1)]  # the last may lack its end: print writes twice
+    for rank in (0, 1):
+        assert "KeyboardInterrupt" in run.log(rank) and "rank_output" not in run.log(rank), "nor shows it"
 
 
 def test_a_rank_that_cannot_be_interrupted_is_left(distributed):
@@ -261,11 +290,14 @@ def test_a_script_that_pays_no_attention_is_ended(script):
 
 
 def test_distributed_scripts(script):
-    source = "import os\nprint('rank', os.environ['RANK'])\nassert os.environ['RANK'] != '1', 'boom'"
+    source = (
+        "import os, pathlib, time\nrank = int(os.environ['RANK'])\nprint('rank', rank)\nready = pathlib.Path('ready')\n"
+        "rank or ready.touch()\nwhile not ready.exists():\n    time.sleep(0.01)\nassert rank != 1, 'boom'"
+    )
     run = script(source, mode="distributed", nodes=1, processes=2).start()
     assert run.end() == 1
     assert (run.result.error.rank, run.result.error.line) == (
         1,
-        3,
-    ) and "Rank 1, line 3: AssertionError" in run.result.message["en"]
+        8,
+    ) and "Rank 1, line 8: AssertionError" in run.result.message["en"]
     assert "rank 0" in run.log(0) and "rank 1" in run.log(1)
