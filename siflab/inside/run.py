@@ -7,7 +7,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from . import papermill_metadata, stopping
+from . import papermill_metadata, stopping, usage
 from .attempt import AttemptFolder, now, read_json
 from .journal import VERSION, Journal
 from .logs import KernelLog, RunLog
@@ -154,7 +154,11 @@ def _execute(attempt: Attempt) -> tuple[Outcome, list[Words]]:
     cells = from_dict(attempt.notebook)  # type: ignore[no-untyped-call]
     attempt.notebook.clear()
     attempt.notebook.update(cells)  # nbclient wants attributes, and the very same cells
-    return asyncio.run(Execution(attempt).run())
+    sampler = usage.start(attempt.folder, cell=lambda: attempt.progress.progress)
+    try:
+        return asyncio.run(Execution(attempt).run())
+    finally:
+        sampler.stop()
 
 
 def _not_begun(folder: AttemptFolder, error: Exception) -> Outcome:

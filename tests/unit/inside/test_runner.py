@@ -91,7 +91,8 @@ def test_a_notebook_of_everything(make_run):
 
     # what lies there, and what does not
     assert {path.name for path in run.attempt.folder.iterdir()} == {
-        "facts.json", "logs", "metrics.jsonl", "output.ipynb", "outputs.jsonl", "progress.json", "result.json"}  # fmt: skip
+        "facts.json", "logs", "metrics.jsonl", "output.ipynb", "outputs.jsonl", "progress.json", "result.json",
+        "usage.json", "usage.jsonl"}  # fmt: skip
     assert (read_progress(run.attempt).phase, read_progress(run.attempt).cells_done) == ("finished", 10)
     log = run.attempt.run_log.read_text("utf-8")
     assert "──── [1/12] " in log and "Cell In[9], line 2, in f()" in log and "\x1b" not in log
