@@ -9,6 +9,8 @@ import re
 import warnings
 
 _LINE = re.compile(r"^(\s*)(%{1,2}|!{1,2}|\?{1,2}|[,;/](?=[A-Za-z_]))")
+_STATEMENT = re.compile(r"^(\s*)%time[ \t]+(?=[^-\s])")
+"""What follows is a statement, whose names stay (``%time x = f()``); ``%timeit`` and ``%prun`` keep none."""
 _HELP = re.compile(r"^\s*%{0,2}[\w.*]+\?{1,2}\s*$")
 _NAME = re.compile(r"[A-Za-z_][\w.]*")
 _PYTHON_CELLS = ("time", "timeit", "capture", "prun", "python", "python3", "pypy", "debug")
@@ -29,6 +31,9 @@ def plain_python(source: str) -> str | None:
     for line in source.split("\n"):
         if in_command:
             plain = ""
+        elif match := _STATEMENT.match(line):
+            lines.append(match[1] + line[match.end() :])
+            continue
         elif match := _LINE.match(line):
             plain = match[1] + "pass"
         elif _HELP.match(line):
@@ -55,10 +60,17 @@ def _assignment(line: str) -> str | None:
     return line[: len(line) - len(command)]
 
 
+def without_indent(source: str) -> str:
+    """As IPython takes it: the blanks before the first line are taken from all lines that begin with them."""
+    first = next((line for line in source.split("\n") if line.strip()), "")
+    indent = first[: len(first) - len(first.lstrip())]
+    return "\n".join(line.removeprefix(indent) for line in source.split("\n")) if indent else source
+
+
 def syntax_tree(source: str) -> ast.Module | None:
     """The tree of a cell; None when it is no Python, even without its magics. Top-level `await` is Python here."""
     plain = plain_python(source)
-    for text in (source, plain):
+    for text in (source, plain, plain and without_indent(plain)):
         if text is None:
             continue
         try:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from siflab.notebook.findings import Finding
+from siflab.notebook.magics import cell_magic, plain_python, without_indent
 from siflab.notebook.read import Cell
 from siflab.text import Text
 
@@ -23,6 +24,7 @@ _DEFINING = re.compile(
     re.M | re.ASCII,
 )
 _CAPTURE = re.compile(r"^\s*%%capture\s+(?:--\S+\s+)*([A-Za-z_]\w*)", re.M | re.ASCII)
+_ONLY_TREE = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _CALLS = frozenset({"exec", "eval", "globals", "locals", "vars", "setattr"})
 
 
@@ -39,9 +41,8 @@ def find_hidden_state(cells: Sequence[Cell], trees: Mapping[int, ast.Module | No
     for cell in cells:
         tree = trees.get(cell.index)
         if tree is None:
-            if _DEFINING.search(cell.source):
-                break
-            have |= set(_CAPTURE.findall(cell.source))
+            if cell_magic(cell.source) is None or _DEFINING.search(cell.source):
+                break  # what it makes cannot be seen
             continue
         have |= set(_CAPTURE.findall(cell.source))
         if _is_open(cell.source, tree):
@@ -53,6 +54,29 @@ def find_hidden_state(cells: Sequence[Cell], trees: Mapping[int, ast.Module | No
                 told.add(name)
                 findings.append(_finding(name, cell, line, makers.get(name, [])))
     return findings
+
+
+def find_syntax_errors(cells: Sequence[Cell], trees: Mapping[int, ast.Module | None]) -> list[Finding]:
+    """Cells that are no Python, even without their magics: a run ends there."""
+    findings = []
+    for cell in cells:
+        if trees.get(cell.index) is None and cell.source.strip() and cell_magic(cell.source) is None:
+            message = Text(
+                "this cell is no Python: a run would end here; mend it, or give it the tag skip-execution",
+                "此单元格不是有效的 Python：运行会在此结束；请修改，或加上标签 skip-execution",
+            )
+            findings.append(Finding("syntax-error", "warning", message, cell.index, _line_of_error(cell.source)))
+    return findings
+
+
+def _line_of_error(source: str) -> int | None:
+    try:
+        compile(without_indent(plain_python(source) or source), "cell", "exec", _ONLY_TREE)
+    except SyntaxError as error:
+        return error.lineno
+    except (ValueError, RecursionError, MemoryError):
+        return None
+    return None
 
 
 def find_order(cells: Sequence[Cell]) -> list[Finding]:

@@ -9,7 +9,7 @@ from siflab.notebook.imports import find_imports
 from siflab.notebook.installs import find_installs
 from siflab.notebook.kernel_choice import find_kernel
 from siflab.notebook.magics import syntax_tree
-from siflab.notebook.names import find_hidden_state, find_order
+from siflab.notebook.names import find_hidden_state, find_order, find_syntax_errors
 from siflab.notebook.paths import find_paths
 from siflab.notebook.read import Cell, Notebook
 from siflab.notebook.secrets import find_secrets
@@ -37,6 +37,7 @@ def preflight(notebook: Notebook, around: Surroundings) -> list[Finding]:
     if is_python:
         findings += find_imports(cells, trees, around.has_module)
         findings += find_hidden_state(cells, trees)
+        findings += find_syntax_errors(cells, trees)
     if not notebook.is_script:
         findings += find_order(cells)
     by_index = {cell.index: cell for cell in cells}

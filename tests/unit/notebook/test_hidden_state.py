@@ -32,6 +32,8 @@ MISSING = {
     "in a loop": (["for i in items:\n    print(i)"], [("name-without-cell", 0, 1)]),
     "an attribute": (["model.fit()"], [("name-without-cell", 0, 1)]),
     "said once": (["print(x)", "print(x)"], [("name-without-cell", 0, 1)]),
+    "in a timed statement": (["%time y = x"], [("name-without-cell", 0, 1)]),
+    "timeit keeps nothing": (["%timeit x = 1", "print(x)"], [("name-without-cell", 1, 1)]),
     "after a magic": (["%matplotlib inline\nprint(x)"], [("name-without-cell", 0, 2)]),
 }
 
@@ -57,6 +59,9 @@ FINE = {
     "run": ["%run other.py", "print(anything)"],
     "exec": ["exec('x = 1')", "print(x)"],
     "capture": ["%%capture out\nprint(1)", "out.show()"],
+    "indented as a whole": ["  x = 1\n  y = 2", "print(x, y)"],
+    "after a cell that is no Python": ["x = # your code", "print(x)"],
+    "timed": ["%time x = 1", "print(x)"],
     "a command's output": ["files = !ls", "print(files)"],
     "ready for it": ["try:\n    x\nexcept NameError:\n    x = 1", "print(x)"],
     "except as": ["try:\n    1\nexcept ValueError as error:\n    print(error)"],
@@ -76,6 +81,21 @@ FINE = {
 @pytest.mark.parametrize("case", FINE)
 def test_what_is_no_mistake(tmp_path, case):
     assert of(found(tmp_path, *FINE[case])) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [("x = 1\ny = # your code", 2), ("x = (", 1), ("%matplotlib inline\nfor", 2), ("!ls\nprint 'x'", 2)],
+)
+def test_a_cell_that_is_no_python(tmp_path, source, line):
+    assert [(code, at) for code, _, at in found(tmp_path, source) if code == "syntax-error"] == [("syntax-error", line)]
+
+
+@pytest.mark.parametrize(
+    "source", ["", "%%html\n<b>", "x?", "?x", "  x = 1", "!ls", "files = !ls", "await f()", "%time x = 1"]
+)
+def test_a_cell_that_ipython_understands(tmp_path, source):
+    assert not [one for one in found(tmp_path, "1", source) if one[0] == "syntax-error"]
 
 
 @pytest.mark.parametrize(

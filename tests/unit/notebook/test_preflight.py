@@ -8,7 +8,7 @@ from siflab.notebook.magics import plain_python, syntax_tree
 from tests.unit.notebook.documents import found as all_found
 from tests.unit.notebook.documents import notebook
 
-ELSEWHERE = ("name-without-cell", "used-before-made", "secret-in-code")  # test_hidden_state.py
+ELSEWHERE = ("name-without-cell", "used-before-made", "secret-in-code", "syntax-error")  # test_hidden_state.py
 
 
 def found(*arguments, **more):
