@@ -165,3 +165,25 @@ def inside_run(make_run, monkeypatch):
     }.items():
         monkeypatch.setenv(name, os.fspath(value) if isinstance(value, Path) else str(value))
     return run
+
+
+@pytest.fixture(scope="session")
+def stub_nvml_library(tmp_path_factory):
+    """The folder of the stub NVML, compiled (`stub_nvml.c`)."""
+    folder = tmp_path_factory.mktemp("stub-nvml")
+    source = Path(__file__).with_name("stub_nvml.c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "libnvidia-ml.so.1", source], check=True)
+    return folder
+
+
+@pytest.fixture
+def stub_nvml(stub_nvml_library, tmp_path):
+    """stub_nvml(lines) -> an environment in which the stub NVML answers with them; again, to change what it says."""
+
+    def answer(lines):
+        told = tmp_path / "nvml.txt"
+        told.with_suffix(".new").write_text("".join(f"{line}\n" for line in lines))
+        told.with_suffix(".new").replace(told)
+        return {**os.environ, "LD_LIBRARY_PATH": str(stub_nvml_library), "STUB_NVML": str(told)}
+
+    return answer
