@@ -12,7 +12,7 @@ from typing import Any
 
 from . import stopping
 from .attempt import AttemptFolder, now
-from .notebook import set_state
+from .notebook import Notebook, set_state
 from .outcome import COMPLETED, Outcome, bounded, signal_name, stopped, words
 from .progress import ProgressWriter, read_progress
 from .ranks import RankReport, log_of, read_reports, root_cause
@@ -28,8 +28,8 @@ def conclude(
     """Write the notebook's last state and result.json; the exit code. `code` is of torchrun, or of the script's own
     process (negative for a signal)."""
     reports = read_reports(folder)
-    outcome = judge(folder, reports, world, code, stop)
     is_notebook = request.get("kind") != "script"
+    outcome = judge(folder, reports, world, code, stop, is_notebook)
     if is_notebook and (0 not in reports or reports[0].status == "dead_kernel"):
         with suppress(Exception):  # a journal that was never begun
             recover(folder.run, folder.number, folder.point)
@@ -67,19 +67,21 @@ def conclude(
     return exit_code
 
 
-def judge(folder: AttemptFolder, reports: dict[int, RankReport], world: int, code: int, stop: StopRequest) -> Outcome:
-    """What the ranks' reports, and those that are missing, come to."""
+def judge(
+    folder: AttemptFolder, reports: dict[int, RankReport], world: int, code: int, stop: StopRequest, is_notebook: bool
+) -> Outcome:
+    """What the ranks' reports, and those that are missing, come to. A script may end by ``os._exit(0)``."""
     cause = root_cause(reports)
     missing = [rank for rank in range(world) if rank not in reports]
     if cause is not None and not (cause.is_secondary and (missing or stop.signal is not None)):
         return _of_rank(cause, world)
     halted = [report for report in reports.values() if report.status == "stopped"]
-    if missing and stop.signal is None:
+    if missing and stop.signal is None and (is_notebook or code != 0):
         return killed(missing[0] if world > 1 else None, -code if code < 0 else None, code)
     if halted or (stop.signal is not None and missing):
         saved = stopping.SAVED in stopping.answers(folder)
         number = stop.signal or halted[0].signal or 0
-        outcome = stopped(None, number, number == stop.warning, saved)
+        outcome = stopped(None, number, number == stop.warning, saved, is_notebook)
         first = min(halted, key=lambda report: report.rank, default=None)
         return replace(outcome, message=first.message) if first is not None and first.message else outcome
     return COMPLETED if code == 0 else killed(None, -code if code < 0 else None, code)
@@ -153,10 +155,19 @@ def _tell_notebook(folder: AttemptFolder, outcome: Outcome) -> None:
         if known:
             return
         about["status"] = outcome.status
-        if error is not None and error.cell is not None and outcome.message is not None:
+        cell = _cell_of(notebook, error)
+        if error is not None and cell is not None and outcome.message is not None:
             lines = [outcome.message["en"], outcome.message["zh"], *error.traceback_text.splitlines()]
             shown = {"output_type": "error", "ename": error.ename, "evalue": error.evalue, "traceback": lines}
-            notebook["cells"][error.cell]["outputs"].append(shown)
+            notebook["cells"][cell]["outputs"].append(shown)
             if outcome.status == "failed":
-                set_state(notebook, error.cell, "failed")
+                set_state(notebook, cell, "failed")
         replace_file(folder.output, notebook_bytes(notebook))
+
+
+def _cell_of(notebook: Notebook, error: Failure | None) -> int | None:
+    """Of a process that was killed it is known only in which cell the first rank was then."""
+    if error is None or error.cell is not None or error.ename != "DeadProcess":
+        return None if error is None else error.cell
+    states = [cell["metadata"].get("siflab", {}).get("status") for cell in notebook["cells"]]
+    return next((index for index, state in enumerate(states) if state in ("failed", "stopped", "killed")), None)

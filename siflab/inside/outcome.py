@@ -83,11 +83,11 @@ def _hint(killed_by: int | None) -> tuple[str, str]:
     return ("See logs/kernel.log for what it said.", "内核的输出见 logs/kernel.log。")
 
 
-def stopped(number: int | None, by: int, warned: bool, saved: bool) -> Outcome:
+def stopped(number: int | None, by: int, warned: bool, saved: bool, has_cells: bool = True) -> Outcome:
     """The run was asked to end by signal `by`; `warned`: as its request said that it would before the time limit;
-    `saved`: it saved a checkpoint since."""
-    where_en = f"in cell {number}" if number else "between cells"
-    where_zh = f"第 {number} 个单元格运行时" if number else "单元格之间"
+    `saved`: it saved a checkpoint since; a script has no cells."""
+    where_en = f" in cell {number}" if number else " between cells" if has_cells else ""
+    where_zh = f"在第 {number} 个单元格运行时" if number else "在单元格之间" if has_cells else ""
     if warned:
         why_en, why_zh = "its time limit is near", "作业即将达到时间限制"
         todo_en, todo_zh = "ask for more time, or save checkpoints and resume", "请申请更长时间，或保存检查点后续跑"
@@ -97,8 +97,8 @@ def stopped(number: int | None, by: int, warned: bool, saved: bool) -> Outcome:
     if saved:
         todo_en, todo_zh = "its checkpoint was saved, from which it can go on", "检查点已保存，可从该处继续"
     message = words(
-        f"The run was stopped {where_en} by {signal_name(by)}: {why_en}. What was printed is kept; {todo_en}.",
-        f"运行在{where_zh}被 {signal_name(by)} 停止：{why_zh}。已打印的内容都已保留；{todo_zh}。",
+        f"The run was stopped{where_en} by {signal_name(by)}: {why_en}. What was printed is kept; {todo_en}.",
+        f"运行{where_zh}被 {signal_name(by)} 停止：{why_zh}。已打印的内容都已保留；{todo_zh}。",
     )
     return Outcome("stopped", None, by, message)
 

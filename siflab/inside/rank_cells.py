@@ -15,6 +15,7 @@ from .rank_interrupt import Interrupt
 from .rank_output import FirstRank, OtherRank
 from .rank_shell import RankShell, make_shell, use_fork
 from .rank_stop import StopWatch
+from .ranks import says_peer_gone
 from .run import begin_attempt
 from .signals import StopRequest
 
@@ -89,7 +90,7 @@ class _Cells:
             self.interrupt.in_cell = False
             error = interrupted
         self.current = None
-        if self.stop.signal is not None and isinstance(error, KeyboardInterrupt):
+        if error is not None and self.stop.signal is not None and _follows_a_stop(error):
             self.output.ends(index, "stopped")
             return self._outcome_of_stop(number)
         if error is None or ("raises-exception" in tags(cell) and not isinstance(error, SystemExit)):
@@ -130,3 +131,8 @@ class _Cells:
         report(self.folder, self.rank, outcome)
         os.write(2, f"siflab: rank {self.rank} was blocked, and left\n".encode())
         leave(0)
+
+
+def _follows_a_stop(error: BaseException) -> bool:
+    """Another rank may have ended first."""
+    return isinstance(error, KeyboardInterrupt) or says_peer_gone(type(error).__name__, str(error))

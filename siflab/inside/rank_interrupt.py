@@ -39,6 +39,7 @@ class Interrupt:
 
     def _on_signal(self, number: int, frame: object) -> None:
         """Raises, as Python's own does; nothing else ends a cell in the process that also runs this."""
+        __tracebackhide__ = True
         if self._ours:
             self._late = True
         elif self.in_cell:

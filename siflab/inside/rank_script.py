@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import traceback
 import types
 from pathlib import Path
 from typing import Any
 
-from . import stopping
 from .attempt import AttemptFolder
-from .outcome import COMPLETED, Outcome, stopped, words
+from .outcome import COMPLETED, Outcome, words
 from .parameters import arguments_of, point_values
 from .ranks import log_of
 from .result import Failure
+from .script_snapshot import use_snapshot
+from .script_stop import ScriptStop
 
 
 def run_script(folder: AttemptFolder, request: dict[str, Any], rank: int) -> Outcome:
@@ -26,8 +26,8 @@ def run_script(folder: AttemptFolder, request: dict[str, Any], rank: int) -> Out
     if folder.point is not None:
         arguments += arguments_of(point_values(folder.run, folder.point))
     _log_to(log_of(folder, rank))
-    warning = getattr(signal, f"SIG{request.get('signal') or 'USR2'}", signal.SIGUSR2)
-    signal.signal(warning, lambda number, frame: None)  # until the script has a handler of its own
+    stop = ScriptStop(folder, request)
+    use_snapshot(source, folder.run / "input.py", content)
     main = types.ModuleType("__main__")
     main.__dict__.update(__file__=source, __builtins__=__builtins__)
     sys.modules["__main__"] = main
@@ -36,15 +36,10 @@ def run_script(folder: AttemptFolder, request: dict[str, Any], rank: int) -> Out
     try:
         exec(compile(content, source, "exec"), main.__dict__)
     except SystemExit as end:
-        outcome = _exited(end)
+        return stop.judged(_exited(end), end)
     except BaseException as error:
-        outcome = _failed(error, source)
-    else:
-        outcome = COMPLETED
-    said = stopping.answers(folder)
-    if outcome is COMPLETED and stopping.SEEN in said:
-        return stopped(None, warning, True, stopping.SAVED in said)
-    return outcome
+        return stop.judged(_failed(error, source), error)
+    return stop.judged(COMPLETED, None)
 
 
 def _log_to(path: Path) -> None:

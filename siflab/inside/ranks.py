@@ -43,7 +43,12 @@ class RankReport:
         error = self.error
         if self.status == "dead_kernel":
             return self.signal == SIGTERM
-        return error is not None and bool(_SECONDARY.search(f"{error.ename}: {error.evalue[:2000]}"))
+        return error is not None and says_peer_gone(error.ename, error.evalue)
+
+
+def says_peer_gone(ename: str, evalue: str) -> bool:
+    """Of an error that follows when another rank has gone."""
+    return bool(_SECONDARY.search(f"{ename}: {evalue[:2000]}"))
 
 
 def folder_of(attempt: AttemptFolder) -> Path:

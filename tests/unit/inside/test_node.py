@@ -1,76 +1,18 @@
-"""The processes of a distributed run, and of a script: what they print, how they end, and what is made of it. torchrun is
-a stand-in here; tests/cluster/test_run_distributed.py has the real one."""
+"""The processes of a distributed run: what they print, how they end, and what is made of it. torchrun is a stand-in here;
+tests/cluster/test_run_distributed.py has the real one."""
 
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
-from siflab.inside import AttemptFolder, read_progress, read_result
 from tests.unit.inside.conftest import is_gone
+from tests.unit.inside.distributed import Distributed, end_all
 
-TORCHRUN = Path(__file__).with_name("stand_in_torchrun.py")
 TOGETHER = "import pathlib, time\nready = pathlib.Path('ready')\nrank or ready.touch()\nwhile not ready.exists():\n    time.sleep(0.01)\n"
 RANK = "import os\nrank = int(os.environ['RANK'])\nprint('I am', rank)"
-
-
-class Distributed:
-    """A run of `nodes` nodes with two ranks each, on this machine."""
-
-    def __init__(self, folder, temporary, nodes=1):
-        self.folder, self.temporary, self.nodes, self.processes = folder, temporary, nodes, []
-        self.attempt = AttemptFolder(folder, 1)
-
-    def start(self, *, torch=True, torchrun=(str(TORCHRUN),)):
-        log = self.attempt.run_log
-        log.parent.mkdir(parents=True)
-        for node in range(self.nodes):
-            command = [sys.executable, str(self.folder / "runner.pyz"), "--run", str(self.folder), "--attempt", "1"]
-            if torch:
-                flags = [f"--nnodes={self.nodes}", "--nproc-per-node=2"]
-                command += ["--node", "--", *torchrun, *flags]
-            environment = {**os.environ, "TMPDIR": str(self.temporary), "SLURM_NODEID": str(node)}
-            environment = {name: value for name, value in environment.items() if not name.startswith("PYTEST_")}
-            out = log.open("a")  # as job.sh has it
-            self.processes.append(subprocess.Popen(command, cwd="/", env=environment, stdout=out, stderr=out))
-        return self
-
-    def end(self):
-        self.codes = [process.wait(90) for process in self.processes]
-        self.result = read_result(self.attempt)
-        return self.codes[0]
-
-    def log(self, rank=0):
-        path = self.attempt.run_log if rank == 0 else self.attempt.run_log.with_name(f"rank-{rank}.log")
-        return path.read_text("utf-8") if path.exists() else ""
-
-    def await_log(self, text, rank=0):
-        deadline = time.monotonic() + 60
-        while text not in self.log(rank):
-            assert all(process.poll() is None for process in self.processes), self.log()
-            assert time.monotonic() < deadline, self.log(rank)
-            time.sleep(0.02)
-
-    def send(self, number):
-        for process in self.processes:
-            process.send_signal(number)
-
-    @property
-    def notebook(self):
-        return json.loads(self.attempt.output.read_text("utf-8"))
-
-    def states(self):
-        return [cell["metadata"]["siflab"]["status"] for cell in self.notebook["cells"]]
-
-    def text(self, index):
-        outputs = self.notebook["cells"][index]["outputs"]
-        return "".join(output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs)
 
 
 @pytest.fixture
@@ -83,11 +25,7 @@ def distributed(make_run):
         return made[-1]
 
     yield make
-    for run in made:
-        for process in run.processes:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
+    end_all(made)
 
 
 def test_every_rank_runs_the_cells_and_the_first_ones_outputs_are_the_notebooks(distributed):
@@ -219,85 +157,3 @@ def test_no_rank_outlives_its_node(distributed):
         assert time.monotonic() < deadline
         time.sleep(0.05)
     assert json.loads(run.attempt.output.read_text())["cells"], "and the notebook is valid"
-
-
-@pytest.fixture
-def script(make_run):
-    def make(source, **request):
-        run = make_run("1", kind="script", **request)
-        (run.folder / "input.ipynb").unlink()
-        own = run.folder / "src"
-        own.mkdir()
-        (run.folder / "input.py").write_text(source)
-        (own / "train.py").write_text("raise RuntimeError('the snapshot runs, not this')")
-        (own / "beside.py").write_text("VALUE = 7")
-        about = json.loads((run.folder / "request.json").read_text())
-        about.update(notebook=str(own / "train.py"), workdir=str(own))
-        (run.folder / "request.json").write_text(json.dumps(about))
-        return Distributed(run.folder, run.temporary)
-
-    return make
-
-
-def test_a_script_runs_where_its_source_is(script):
-    source = (
-        "import os, sys, beside\nprint(sys.argv[1:], os.getcwd() == os.path.dirname(__file__), beside.VALUE, __name__)"
-    )
-    run = script(source, arguments=["--epochs", "10", "a b"]).start(torch=False)
-    assert run.end() == 0, run.log()
-    assert "['--epochs', '10', 'a b'] True 7 __main__\n" in run.log()
-    assert run.result.status == "completed" and read_progress(run.attempt).phase == "finished"
-
-
-@pytest.mark.parametrize(
-    ("source", "code", "status", "line", "said"),
-    [
-        ("x = 1\ndef f():\n    raise ValueError('boom')\nf()", 1, "failed", 3, "Line 3: ValueError: boom"),
-        ("x = (", 1, "failed", 1, "SyntaxError"),
-        ("import sys\nsys.exit('no data')", 1, "failed", None, "exit code 1"),
-        ("import sys\nsys.exit(7)", 1, "failed", None, "exit code 7"),
-        ("import sys\nsys.exit(0)", 0, "completed", None, ""),
-        ("import os\nos.kill(os.getpid(), 9)", 3, "dead_kernel", None, "killed by SIGKILL"),
-        ("import os\nos._exit(3)", 3, "dead_kernel", None, "exit code 3"),
-    ],
-)
-def test_how_a_script_ends(script, source, code, status, line, said):
-    run = script(source).start(torch=False)
-    assert run.end() == code, run.log()
-    assert run.result.status == status and said in (run.result.message or {"en": ""})["en"]
-    assert (run.result.error.line if run.result.error else None) == line
-    if line == 3:
-        assert "ValueError: boom" in run.log() and "runner.pyz" not in run.log().split("Traceback")[1]
-
-
-def test_a_script_is_warned_and_may_save(script):
-    source = (
-        "import signal, sys, time\nfrom siflab import checkpoint\nprint('ready', flush=True)\n"
-        "while not checkpoint.should_stop():\n    time.sleep(0.05)\ncheckpoint.save({'x': 1}, step=1)\nprint('saved')"
-    )
-    run = script(source).start(torch=False)
-    run.await_log("ready")
-    run.send(signal.SIGUSR2)
-    assert run.end() == 5
-    assert (run.result.status, run.result.saved, run.result.resumable) == ("stopped", True, True)
-
-
-def test_a_script_that_pays_no_attention_is_ended(script):
-    run = script("import time\nprint('ready', flush=True)\ntime.sleep(600)", warning_seconds=1).start(torch=False)
-    run.await_log("ready")
-    run.send(signal.SIGTERM)
-    assert run.end() == 5 and run.result.status == "stopped"
-
-
-def test_distributed_scripts(script):
-    source = (
-        "import os, pathlib, time\nrank = int(os.environ['RANK'])\nprint('rank', rank)\nready = pathlib.Path('ready')\n"
-        "rank or ready.touch()\nwhile not ready.exists():\n    time.sleep(0.01)\nassert rank != 1, 'boom'"
-    )
-    run = script(source, mode="distributed", nodes=1, processes=2).start()
-    assert run.end() == 1
-    assert (run.result.error.rank, run.result.error.line) == (
-        1,
-        8,
-    ) and "Rank 1, line 8: AssertionError" in run.result.message["en"]
-    assert "rank 0" in run.log(0) and "rank 1" in run.log(1)
