@@ -21,4 +21,4 @@ def test_an_example_is_committed_clean(path):
 
 
 def test_the_examples_are_there():
-    assert [path.name for path in EXAMPLES] == ["hello.ipynb", "train.ipynb"]
+    assert [path.name for path in EXAMPLES] == ["ddp.ipynb", "hello.ipynb", "train.ipynb"]
