@@ -16,13 +16,14 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionComplete
 from nbclient.util import ensure_async
 
-from .journal import Journal, Record, record_of
+from .journal import Journal, record_of
 from .logs import KernelLog, RunLog
-from .notebook import SKIP_TAG, code_numbers, joined, tags
+from .notebook import SKIP_TAG, code_numbers, tags
 from .outputs import Outputs
 from .progress import ProgressWriter
+from .recording import Recorder
 from .signals import StopRequest
-from .spill import Spills, relative_path
+from .spill import Spills
 
 STARTUP_SECONDS = 300
 """A first import from a busy shared file system may take minutes."""
@@ -65,10 +66,10 @@ class RunClient(NotebookClient):
         self.outputs_of_cells = outputs
         self.run_log = run_log
         self.kernel_log = kernel_log
-        self.spills = spills
         self.progress = progress
         self.stop = stop
         self.numbers = code_numbers(notebook)
+        self._record = Recorder(journal, outputs, run_log, spills, self.numbers).take
         self.current: int | None = None
         self.on_cell_execute = self._started
         self.on_cell_executed = self._executed
@@ -191,21 +192,6 @@ class RunClient(NotebookClient):
         self._record(record_of(message, index))
         if idle and parent == self._parent and self.current is not None:
             raise CellExecutionComplete
-
-    def _record(self, record: Record, logged: bool = True) -> None:
-        outputs, index = self.outputs_of_cells, record["cell"]
-        if record["type"] == "stream" and outputs.is_spilled(index, record["parent"]):
-            self.spills.write(self.numbers[index], joined(record["content"].get("text", "")))
-            return
-        self.journal.append(record)
-        outputs.apply(record)
-        if logged:
-            self.run_log.record(record)
-        if outputs.is_over_limit(index):
-            number = self.numbers[index]
-            self.spills.write(number, outputs.printed(index))
-            outputs.apply(self.journal.mark("spill", index))
-            self.run_log.line(f"…… {relative_path(number)}")
 
 
 def _says_idle(message: dict[str, Any]) -> bool:

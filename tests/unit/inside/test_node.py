@@ -51,6 +51,18 @@ def test_every_rank_runs_the_cells_and_the_first_ones_outputs_are_the_notebooks(
     assert sorted((line["rank"], line["values"]["loss"]) for line in lines) == [(0, 0), (1, 1), (2, 2), (3, 3)]
 
 
+def test_much_output_goes_to_a_file(distributed):
+    run = distributed(
+        RANK,
+        "print('\\n'.join(f'line {i}' for i in range(3000)))\nprint('the end')",
+        output_limit=5000,
+    ).start()
+    assert run.end() == 0, run.log()
+    head, note, tail = run.notebook["cells"][1]["outputs"]
+    assert "logs/cell-2.txt" in note["data"]["text/plain"] and tail["text"].endswith("the end\n")
+    assert (run.attempt.folder / "logs" / "cell-2.txt").read_text().count("line ") == 3000 and len(head["text"]) < 5000
+
+
 def test_one_ranks_exception_ends_all_and_is_shown_with_its_place(distributed):
     run = distributed(
         RANK, "x = 1\nif rank == 1:\n    raise ValueError('boom')\nimport time\ntime.sleep(600)", "1"
