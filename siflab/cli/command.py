@@ -71,6 +71,12 @@ def _logs(options: argparse.Namespace) -> int:
     return logs(options)
 
 
+def _metrics(options: argparse.Namespace) -> int:
+    from siflab.cli.metrics import metrics
+
+    return metrics(options)
+
+
 def _cancel(options: argparse.Namespace) -> int:
     from siflab.cli.cancel import cancel
 
@@ -132,6 +138,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "points": _points,
     "to-script": _to_script,
     "logs": _logs,
+    "metrics": _metrics,
     "cancel": _cancel,
     "rerun": _rerun,
     "resume": _resume,

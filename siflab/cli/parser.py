@@ -61,6 +61,7 @@ def build() -> argparse.ArgumentParser:
     _to_script(_command(commands, "to-script", "write a notebook as a Python script", "把 notebook 写成 Python 脚本"))
     _points(_command(commands, "points", "the table of a sweep", "显示参数扫描的结果表"))
     _logs(_command(commands, "logs", "print a run's log", "显示运行的日志"))
+    _metrics(_command(commands, "metrics", "what a run used, with advice", "显示运行的资源使用和建议"))
     _cancel(_command(commands, "cancel", "cancel runs", "取消运行"))
     _again(commands)
     _profiles(_command(commands, "profiles", "list what there is to choose", "列出可选的资源配置"))
@@ -138,6 +139,16 @@ def _logs(parser: argparse.ArgumentParser) -> None:
         help=pick("the attempt, from 1; the latest if left out", "第几次尝试（从 1 开始）；默认为最近一次"),
     )
     _id(parser)
+
+
+def _metrics(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--csv", action="store_true", help=pick("every sample, as CSV", "以 CSV 输出全部样本"))
+    add("--rank", metavar="N", type=int, help=pick("only this rank's series", "只含该进程的曲线"))
+    add("--attempt", metavar="K", type=int, help=pick("the latest if left out", "默认为最近一次尝试"))
+    add("--point", metavar="N", type=int, help=pick("of a sweep", "参数扫描中的点"))
+    _id(parser)
+    _json(parser)
 
 
 def _cancel(parser: argparse.ArgumentParser) -> None:

@@ -19,6 +19,7 @@ from siflab.runs.run import Run
 from siflab.runs.session import SessionFacts
 from siflab.runs.session_time import extend_session, extension_view
 from siflab.runs.submission import submit
+from siflab.runs.usage import Usage, get_metrics
 from siflab.runs.viewer import Viewer
 from siflab.runs.views import inventory_view, session_view, site_view
 
@@ -33,12 +34,14 @@ __all__ = [
     "RunList",
     "RunRequest",
     "SessionFacts",
+    "Usage",
     "Viewer",
     "cancel",
     "checked_request",
     "export",
     "extend_session",
     "extension_view",
+    "get_metrics",
     "get_provenance",
     "get_run",
     "inventory_view",

@@ -11,6 +11,7 @@ from siflab_extension.handlers.promotion import PreflightHandler, PreviewHandler
 from siflab_extension.handlers.runs import (
     CancelHandler,
     LogHandler,
+    MetricsHandler,
     PointsHandler,
     RerunPointsHandler,
     RunHandler,
@@ -31,6 +32,7 @@ ROUTES: dict[str, type[RequestHandler]] = {
     "/runs/{id}": RunHandler,
     "/runs/{id}/cancel": CancelHandler,
     "/runs/{id}/log": LogHandler,
+    "/runs/{id}/metrics": MetricsHandler,
     "/runs/{id}/rerun": RerunHandler,
     "/runs/{id}/resume": ResumeHandler,
     "/runs/{id}/repair": RepairHandler,

@@ -1,4 +1,4 @@
-"""The runs of this user: `runs`, `runs/{id}`, and below that `cancel`, `log`, `points`, `points/rerun`.
+"""The runs of this user: `runs`, `runs/{id}`, and below that `cancel`, `log`, `metrics`, `points`, `points/rerun`.
 
 What changes a run also makes the watcher look, so that every open page of this server sees it at once.
 """
@@ -53,6 +53,20 @@ class LogHandler(SiflabHandler):
             attempt = read_integer("attempt", attempt_value, minimum=1)
             offset = read_integer("offset", offset_value) or 0
             return runs.read_log(viewer, run_id, attempt, offset).as_dict()
+
+        await self.answer(work)
+
+
+class MetricsHandler(SiflabHandler):
+    @web.authenticated
+    @authorized
+    async def get(self, run_id: str) -> None:
+        attempt_value, point_value = self.get_query_argument("attempt", None), self.get_query_argument("point", None)
+
+        def work(runs: Any, viewer: Any) -> Any:
+            attempt = read_integer("attempt", attempt_value, minimum=1)
+            point = read_integer("point", point_value, minimum=0)
+            return runs.get_metrics(viewer, run_id, attempt, point).as_dict()
 
         await self.answer(work)
 

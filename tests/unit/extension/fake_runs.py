@@ -164,6 +164,11 @@ class FakeRuns:
         told = {"version": 1, "id": run_id, "attempts": [], "slurm": []}
         return self._answer("get_provenance", lambda: told, run_id)
 
+    def get_metrics(self, _viewer: Viewer, run_id: str, attempt: int | None, point: int | None) -> Result:
+        told = {"run": run_id, "attempt": attempt, "attempts": [], "point": point, "began_at": None}
+        empty = {name: [] for name in ("nodes", "series", "recorded", "advice")}
+        return self._answer("get_metrics", lambda: Result({**told, **empty}), run_id, attempt, point)
+
     def read_log(self, _viewer: Viewer, run_id: str, attempt: int | None, offset: int) -> Result:
         def piece() -> Result:
             ended = self._run(run_id)["state"] == "completed"

@@ -84,6 +84,16 @@ GOOD = [
     ),
     Good("/runs/{id}/cancel", "POST", "/runs/a.1/cancel", "cancel", arguments=("a.1",), has={"state": "cancelled"}),
     Good("/runs/{id}/log", "GET", "/runs/a.1/log", "read_log", arguments=("a.1", None, 0), has={"text": "one\n"}),
+    Good("/runs/{id}/metrics", "GET", "/runs/a.1/metrics", "get_metrics", arguments=("a.1", None, None)),
+    Good(
+        "/runs/{id}/metrics",
+        "GET",
+        "/runs/a.1/metrics",
+        "get_metrics",
+        params={"attempt": "2", "point": "0"},
+        arguments=("a.1", 2, 0),
+        has={"attempt": 2, "point": 0},
+    ),
     Good(
         "/runs/{id}/log",
         "GET",
