@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from . import stopping
+from . import stopping, usage
 from .attempt import AttemptFolder, now, read_json
 from .node_child import die_with_parent
 from .node_ranks import NodeRanks, children
@@ -59,7 +59,9 @@ class Node:
         pipe = None if self.torch is None else subprocess.PIPE
         child = subprocess.Popen(self._command(), env=self._environment(), stderr=pipe, preexec_fn=die_with_parent)
         ranks = None if self.torch is None else NodeRanks(child)
+        sampler = usage.start(self.folder, None if self.torch is None else self._own_ranks()[0], self.number)
         code = self._wait(child, ranks)
+        sampler.stop()
         if ranks is not None and code != 0:
             ranks.ended()
             self._tell_of_silent(ranks, code)
@@ -116,8 +118,7 @@ class Node:
     def _tell_of_silent(self, ranks: NodeRanks, code: int) -> None:
         """Report what became of the ranks of this node that could not: they were killed. Not of those that went after
         the node was asked to stop; srun asks that too, of the other nodes, when one has failed."""
-        each = self.world // int(self.request.get("nodes") or 1)
-        own = range(self.number * each, (self.number + 1) * each)
+        own = self._own_ranks()
         reports = read_reports(self.folder)
         if not ranks.began and self.stop.signal is None:
             write_report(self.folder, own[0], not_launched(ranks.last_words(), code), time.time())
@@ -126,6 +127,10 @@ class Node:
             if moment < self._stopped_at:
                 by = -ended if ended is not None and ended < 0 else None
                 write_report(self.folder, rank, killed(rank, by, code if ended is None else ended), moment)
+
+    def _own_ranks(self) -> range:
+        each = self.world // int(self.request.get("nodes") or 1)
+        return range(self.number * each, (self.number + 1) * each)
 
     def _await_reports(self, code: int) -> None:
         """Where some rank failed its word is worth a moment; the others' are not waited for."""

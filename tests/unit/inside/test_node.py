@@ -47,6 +47,8 @@ def test_every_rank_runs_the_cells_and_the_first_ones_outputs_are_the_notebooks(
     assert "past Python" in run.text(4) and f"{run.folder}/checkpoints" in run.text(4)
     assert "I am 3" in run.log(3) and "past Python" in run.log(3) and "I am 3" not in run.log(0)
     assert (run.result.status, run.result.cells_done, run.result.cells_total) == ("completed", 5, 5)
+    used = [json.loads((run.attempt.folder / f"usage{node}.json").read_text()) for node in ("", "-1")]
+    assert all(used), "each node sampled what it used"
     lines = [json.loads(line) for line in run.attempt.metrics.read_text().splitlines()]
     assert sorted((line["rank"], line["values"]["loss"]) for line in lines) == [(0, 0), (1, 1), (2, 2), (3, 3)]
 
