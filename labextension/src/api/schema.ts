@@ -189,6 +189,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/runs/{id}/metrics": {
+        parameters: {
+            query?: {
+                /** @description the latest if left out */
+                attempt?: number;
+                /** @description of a sweep */
+                point?: number;
+            };
+            header?: never;
+            path: {
+                id: components["parameters"]["RunId"];
+            };
+            cookie?: never;
+        };
+        /** What an attempt used, with advice, and what its notebook recorded; about 1,000 values of each series. */
+        get: operations["getMetrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/runs/{id}/points": {
         parameters: {
             query?: never;
@@ -794,6 +818,117 @@ export interface components {
             /** @description the run has ended and this is its last piece */
             complete: boolean;
         };
+        /** @description Memory and data are in bytes, CPU in CPUs, `t` in seconds since `began_at`. */
+        Metrics: {
+            run: string;
+            /** @description null before the first */
+            attempt: number | null;
+            attempts: number[];
+            point: number | null;
+            /** Format: date-time */
+            began_at: string | null;
+            nodes: components["schemas"]["NodeUsage"][];
+            series: components["schemas"]["UsageSeries"][];
+            /** @description by `siflab.record` */
+            recorded: {
+                name: string;
+                rank: number | null;
+                t: number[];
+                values: (number | string | boolean | null)[];
+            }[];
+            advice: {
+                code: string;
+                text: components["schemas"]["Text"];
+                /** @description fields of the request to change in a rerun */
+                request: {
+                    [key: string]: string | number;
+                };
+            }[];
+        };
+        UsageSeries: {
+            /** @enum {string} */
+            kind: "node" | "rank" | "gpu";
+            /** @description number of the node in the job */
+            node: number;
+            /** @description as the notebook counts */
+            gpu: number | null;
+            rank: number | null;
+            t: number[];
+            /** @description each list as long as `t`: cpu, top, busy, blocked, processes, memory, peak, read, written, disk_read, disk_written, open, cell, number (node); util, memory, own, temp, power, heat, capped, cell (gpu); see docs/metrics-of-runs.md */
+            values: {
+                [key: string]: (number | null)[];
+            };
+        };
+        /** @description the summary of a node; figures are over the attempt's whole time */
+        NodeUsage: {
+            version: number;
+            node: string | null;
+            number: number;
+            /** @description seconds since the epoch */
+            began: number | null;
+            ended: number | null;
+            seconds: number;
+            samples: number;
+            /** @description whether an NVIDIA driver could be asked */
+            nvml: boolean;
+            asked: {
+                cpus: number | null;
+                memory: number | null;
+                gpus: number | null;
+            };
+            cpu: components["schemas"]["UsageFigure"];
+            memory: components["schemas"]["UsageFigure"];
+            read: number | null;
+            written: number | null;
+            disk_read: number | null;
+            disk_written: number | null;
+            ranks: {
+                rank: number;
+                cpu: components["schemas"]["UsageFigure"];
+                memory: components["schemas"]["UsageFigure"];
+                read: number | null;
+                written: number | null;
+            }[];
+            gpus: {
+                gpu: number;
+                rank: number | null;
+                uuid: string | null;
+                name: string | null;
+                mig: boolean;
+                samples: number;
+                util: components["schemas"]["UsageFigure"];
+                /** @description share of the time */
+                idle: number | null;
+                memory: components["schemas"]["UsageFigure"];
+                own: components["schemas"]["UsageFigure"];
+                temp: components["schemas"]["UsageFigure"];
+                power: components["schemas"]["UsageFigure"];
+                /** @description share of the time in which heat held the clocks down */
+                heat: number | null;
+                /** @description the same by power */
+                capped: number | null;
+            }[];
+            cells: {
+                /** @description index among all cells */
+                cell: number;
+                /** @description among code cells, from 1 */
+                number: number | null;
+                seconds: number;
+                samples: number;
+                util: number | null;
+                cpu: number | null;
+                memory: number | null;
+                read: number | null;
+            }[];
+        };
+        UsageFigure: {
+            mean: number;
+            peak: number;
+            /** @description of CPU */
+            p95?: number | null;
+            /** @description of a GPU's memory */
+            total?: number | null;
+        } | null;
         Environment: {
             name: string;
             /** @description of the image that it was made for: 12 hexadecimal digits */
@@ -1181,6 +1316,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LogPiece"];
+                };
+            };
+            default: components["responses"]["Failure"];
+        };
+    };
+    getMetrics: {
+        parameters: {
+            query?: {
+                /** @description the latest if left out */
+                attempt?: number;
+                /** @description of a sweep */
+                point?: number;
+            };
+            header?: never;
+            path: {
+                id: components["parameters"]["RunId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What there is so far */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Metrics"];
                 };
             };
             default: components["responses"]["Failure"];
