@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         words, after = split(sys.argv[1:] if arguments is None else list(arguments))
         options = build().parse_args(words)
-        if options.command == "promote":
+        if options.command in ("promote", "preview"):
             options.arguments = after
     except SystemExit as end:  # argparse ends the process for --help and for wrong arguments
         return end.code if isinstance(end.code, int) else 2
@@ -39,6 +39,11 @@ def _promote(options: argparse.Namespace) -> int:
     from siflab.cli.promote import promote
 
     return promote(options)
+
+
+def _preview(options: argparse.Namespace) -> int:
+    options.dry_run = True
+    return _promote(options)
 
 
 def _runs(options: argparse.Namespace) -> int:
@@ -133,6 +138,7 @@ def _session(options: argparse.Namespace) -> int:
 
 _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "promote": _promote,
+    "preview": _preview,
     "runs": _runs,
     "show": _show,
     "points": _points,

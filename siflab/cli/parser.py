@@ -56,6 +56,7 @@ def build() -> argparse.ArgumentParser:
             commands, "promote", "submit a notebook or script as a batch job", "把 notebook 或脚本提交为批处理作业"
         )
     )
+    add_promote(_command(commands, "preview", "what promote would submit, and what Slurm says", "预览将要提交的内容"))
     _runs(_command(commands, "runs", "list your runs", "列出您的运行"))
     _show(_command(commands, "show", "say everything about one run", "显示一个运行的详情"))
     _to_script(_command(commands, "to-script", "write a notebook as a Python script", "把 notebook 写成 Python 脚本"))

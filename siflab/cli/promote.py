@@ -141,4 +141,5 @@ def _finding(finding: Finding) -> str:
     if finding.cell is not None:
         line = pick(f", line {finding.line}", f"第 {finding.line} 行") if finding.line else ""
         where = pick(f"cell {finding.cell + 1}{line}: ", f"第 {finding.cell + 1} 个单元格{line}：")
-    return f"{pick(*kind)}: {where}{harmless(in_words(finding.message))}"
+    fix = pick(f" [fix: {finding.fix.title.en}]", f"【修改：{finding.fix.title.zh}】") if finding.fix else ""
+    return f"{pick(*kind)}: {where}{harmless(in_words(finding.message) + fix)}"

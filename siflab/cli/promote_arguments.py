@@ -49,7 +49,7 @@ def add_promote(parser: argparse.ArgumentParser) -> None:
 def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """``promote train.py --gpus 2 -- --epochs 10``: what is `siflab`'s, and what is the script's. A ``--`` before the
     file only says that no option follows."""
-    if words[:1] == ["promote"] and "--" in words:
+    if words[:1] in (["promote"], ["preview"]) and "--" in words:
         at = words.index("--")
         if any(word.endswith((".py", ".ipynb")) and not word.startswith("-") for word in words[1:at]):
             return list(words[:at]), list(words[at + 1 :])

@@ -102,3 +102,11 @@ def test_what_is_after_the_two_dashes_is_the_scripts(words, ours, after):
 )
 def test_the_field_of_a_request_is_named_as_it_is_typed(field, option):
     assert option_of(field) == option
+
+
+def test_preview_is_a_promotion_that_submits_nothing(siflab, notebook, slurm):
+    path = str(notebook())
+    code, out, err = siflab("preview", path, "--profile", "a100", "--attempts", "2")
+    assert code == 0 and "#SBATCH --partition=gpu-a100" in out and "nothing was submitted" in err
+    assert "nothing was submitted" in siflab("promote", path, "--profile", "a100", "--dry-run")[2]
+    assert not slurm.scripts
