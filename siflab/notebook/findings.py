@@ -6,19 +6,24 @@ from typing import Literal
 from siflab.text import Text
 
 Severity = Literal["error", "warning", "info"]
+FixKind = Literal["replace-line", "delete-line", "set-kernel", "set-field"]
 _RANK: dict[Severity, int] = {"error": 0, "warning": 1, "info": 2}
 
 
 @dataclass(frozen=True)
 class Fix:
-    """A change that is safe to make without looking: of the finding's line (`kind` replace-line), to `text`."""
+    """A change that is safe to make without looking. `kind` replace-line: the finding's line of the notebook becomes
+    `text`; delete-line: it goes; set-kernel: the notebook's kernel becomes `text`; set-field: the request's `field`
+    becomes `text`, as a person would type it."""
 
-    kind: Literal["replace-line"]
+    kind: FixKind
     text: str
     title: Text
+    field: str | None = None
 
     def as_dict(self) -> dict[str, object]:
-        return {"kind": self.kind, "text": self.text, "title": self.title.as_dict()}
+        """The `Fix` of openapi.yaml."""
+        return {"kind": self.kind, "text": self.text, "title": self.title.as_dict(), "field": self.field}
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ def find_installs(cells: Sequence[Cell]) -> list[Finding]:
     """One finding for each line that installs something."""
     findings = []
     for cell in cells:
-        pattern = _SHELL if cell_magic(cell.source) in _SHELLS else _LINE
+        alone = _SHELL.match(cell.source) and "\n" not in cell.source.strip()  # IPython takes a magic without %
+        pattern = _SHELL if alone or cell_magic(cell.source) in _SHELLS else _LINE
         for number, line in enumerate(cell.source.split("\n"), 1):
             if match := pattern.match(line):
                 findings.append(Finding("installs-packages", "warning", _message(match[1]), cell.index, number))

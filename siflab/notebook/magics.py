@@ -7,6 +7,7 @@ be installed where `siflab` runs. A magic becomes `pass` or None: what it does i
 import ast
 import re
 import warnings
+from collections.abc import Iterable, Iterator
 
 _LINE = re.compile(r"^(\s*)(%{1,2}|!{1,2}|\?{1,2}|[,;/](?=[A-Za-z_]))")
 _STATEMENT = re.compile(r"^(\s*)%time[ \t]+(?=[^-\s])")
@@ -14,6 +15,13 @@ _STATEMENT = re.compile(r"^(\s*)%time[ \t]+(?=[^-\s])")
 _HELP = re.compile(r"^\s*%{0,2}[\w.*]+\?{1,2}\s*$")
 _NAME = re.compile(r"[A-Za-z_][\w.]*")
 _PYTHON_CELLS = ("time", "timeit", "capture", "prun", "python", "python3", "pypy", "debug")
+_SHELL_CELLS = ("bash", "sh", "script", "system", "sx")
+_AUTOMAGIC = re.compile(r"^\s*(pip|conda|mamba|micromamba|uv|cd|ls|ll|pwd|cat|mkdir|rmdir|rm|cp|mv)\s+[^\s=(.,\[]")
+"""Magics that IPython takes without ``%``, in a cell of one line."""
+_PROMPT = re.compile(r"^(?:>>>|\.\.\.)(?: |$)")
+_MARKS = re.compile(r"'''|\"\"\"|['\"#(){}\[\]]|\\.")
+_COMMAND = re.compile(r"^\s*!{1,2}\s*(\S.*)$")
+_LINE_MAGIC = re.compile(r"^\s*%([A-Za-z_]\w*)[ \t]*(.*)$")
 
 
 def cell_magic(source: str) -> str | None:
@@ -28,9 +36,11 @@ def plain_python(source: str) -> str | None:
     if magic is not None and magic not in _PYTHON_CELLS:
         return None
     lines, in_command = [], False
-    for line in source.split("\n"):
+    for line, begins in _statements(_without_prompts(source).split("\n")):
         if in_command:
             plain = ""
+        elif not begins:
+            plain = line
         elif match := _STATEMENT.match(line):
             lines.append(match[1] + line[match.end() :])
             continue
@@ -44,8 +54,73 @@ def plain_python(source: str) -> str | None:
             lines.append(line)
             continue
         lines.append(plain)
-        in_command = line.rstrip().endswith("\\")
+        in_command = (begins or in_command) and line.rstrip().endswith("\\")
+    if len(lines) == 1 and _AUTOMAGIC.match(lines[0]):
+        return "pass"
     return "\n".join(lines)
+
+
+def line_magics(source: str) -> Iterator[tuple[int, str, str]]:
+    """(line, name, rest) of each ``%name rest``; none within a text."""
+    if cell_magic(source) in (None, *_PYTHON_CELLS):
+        for number, line in _beginnings(source):
+            if match := _LINE_MAGIC.match(line):
+                yield number, match[1], match[2]
+
+
+def shell_commands(source: str) -> Iterator[tuple[int, str]]:
+    """(line, command) of what the cell gives to a shell, by ``!`` or as a whole."""
+    magic = cell_magic(source)
+    if magic in _SHELL_CELLS:
+        yield from enumerate(source.split("\n")[1:], 2)
+    elif magic in (None, *_PYTHON_CELLS):
+        for number, line in _beginnings(source):
+            if match := _COMMAND.match(line):
+                yield number, match[1]
+            elif _assignment(line) is not None and (command := line.partition("=")[2].lstrip()).startswith("!"):
+                yield number, command.lstrip("!").lstrip()
+
+
+def _beginnings(source: str) -> list[tuple[int, str]]:
+    """(number, line) of the lines at which a statement may begin, where there is a sign of a magic at all."""
+    if "%" not in source and "!" not in source:
+        return []
+    return [
+        (number, line) for number, (line, begins) in enumerate(_statements(source.split("\n")), 1) if begins and line
+    ]
+
+
+def _statements(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Each line, and whether it may begin a statement: not within brackets or a text of several lines."""
+    depth, quote = 0, ""
+    for line in lines:
+        begins = not depth and not quote
+        yield line, begins
+        if begins and _LINE.match(line):
+            continue  # not Python's quotes
+        one = ""
+        for match in _MARKS.finditer(line):
+            mark = match[0]
+            if quote or one:
+                if mark == (quote or one):
+                    quote = one = ""
+            elif mark == "#":
+                break
+            elif len(mark) == 3:
+                quote = mark
+            elif mark in "'\"":
+                one = mark
+            elif mark in "([{":
+                depth += 1
+            elif mark in ")]}":
+                depth = max(0, depth - 1)
+
+
+def _without_prompts(source: str) -> str:
+    """As IPython takes what was pasted with Python's prompts."""
+    if not _PROMPT.match(source):
+        return source
+    return "\n".join(_PROMPT.sub("", line, count=1) for line in source.split("\n"))
 
 
 def _assignment(line: str) -> str | None:

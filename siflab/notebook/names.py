@@ -20,12 +20,15 @@ _MODULE = frozenset("__name__ __file__ __doc__ __builtins__ __builtin__ __IPYTHO
 _KNOWN = frozenset(dir(builtins)) | _IPYTHON | _MODULE
 _NUMBERED = re.compile(r"_i?\d+", re.ASCII)
 _DEFINING = re.compile(
-    r"^\s*%{1,2}(?:run|load|loadpy|store|pylab|macro|recall|rerun|sql|bigquery|R|julia|cython|load_ext)\b",
+    r"^\s*%{1,2}(?:run|load|loadpy|store|pylab|macro|recall|rerun|sql|bigquery|R|julia|cython"
+    r"|load_ext(?!\s+(?:autoreload|tensorboard|line_profiler|memory_profiler|autotime|watermark|nb_black|lab_black|rich"
+    r"|cudf\.pandas|tensorboard\.notebook)\b))\b",
     re.M | re.ASCII,
 )
+"""Extensions that are known to make no names are left out."""
 _CAPTURE = re.compile(r"^\s*%%capture\s+(?:--\S+\s+)*([A-Za-z_]\w*)", re.M | re.ASCII)
 _ONLY_TREE = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-_CALLS = frozenset({"exec", "eval", "globals", "locals", "vars", "setattr"})
+_CALLS = frozenset({"exec", "globals", "locals", "vars"})
 
 
 def find_hidden_state(cells: Sequence[Cell], trees: Mapping[int, ast.Module | None]) -> list[Finding]:

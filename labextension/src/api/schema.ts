@@ -611,10 +611,12 @@ export interface components {
         /** @description a change that is safe to make without looking */
         Fix: {
             /** @enum {string} */
-            kind: "replace-line";
-            /** @description the line as it should be */
+            kind: "replace-line" | "delete-line" | "set-kernel" | "set-field";
+            /** @description the line as it should be, the kernel's name, or the field's value */
             text: string;
             title: components["schemas"]["Text"];
+            /** @description of the request, for set-field: nodes, cpus, time ... */
+            field?: string | null;
         };
         Preview: {
             script: string;

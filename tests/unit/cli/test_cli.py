@@ -51,6 +51,8 @@ def test_a_dry_run_submits_nothing(siflab, notebook, slurm, viewer):
     assert "warning: cell 1, line 1: input() waits for a person" in err
     assert "GPU-hours at most: 2" in err and "2026-12-01 05:00:00" in err and "nothing was submitted" in err
     assert not Path(viewer.runs_root()).exists()
+    said = siflab("promote", str(notebook("b.ipynb", "%matplotlib widget")), "--dry-run")[2]
+    assert "keeps them as pictures. [fix: draw pictures]" in said
     slurm.answers["sbatch"] = failing("allocation failure: Invalid qos specification\n")
     assert "Slurm would not take it: you may not use this QOS" in siflab("promote", str(notebook()), "--dry-run")[2]
 

@@ -35,6 +35,9 @@ MISSING = {
     "in a timed statement": (["%time y = x"], [("name-without-cell", 0, 1)]),
     "timeit keeps nothing": (["%timeit x = 1", "print(x)"], [("name-without-cell", 1, 1)]),
     "after a magic": (["%matplotlib inline\nprint(x)"], [("name-without-cell", 0, 2)]),
+    "an extension that makes no names": (["%load_ext autoreload\nprint(x)"], [("name-without-cell", 0, 2)]),
+    "evaluated": (["eval('1')\nprint(x)"], [("name-without-cell", 0, 2)]),
+    "pasted with prompts": ([">>> y = 1\n>>> x + y"], [("name-without-cell", 0, 2)]),
 }
 
 
@@ -57,6 +60,7 @@ FINE = {
     "global": ["def f():\n    global g\n    g = 1\nf()", "print(g)"],
     "star import": ["from math import *", "print(sin(1))"],
     "run": ["%run other.py", "print(anything)"],
+    "an extension": ["%load_ext sql", "print(anything)"],
     "exec": ["exec('x = 1')", "print(x)"],
     "capture": ["%%capture out\nprint(1)", "out.show()"],
     "indented as a whole": ["  x = 1\n  y = 2", "print(x, y)"],
@@ -85,15 +89,26 @@ def test_what_is_no_mistake(tmp_path, case):
 
 @pytest.mark.parametrize(
     ("source", "line"),
-    [("x = 1\ny = # your code", 2), ("x = (", 1), ("%matplotlib inline\nfor", 2), ("!ls\nprint 'x'", 2)],
+    [
+        ("x = 1\ny = # your code", 2),
+        ("x = (", 1),
+        ("%matplotlib inline\nfor", 2),
+        ("!ls\nprint 'x'", 2),
+        ("pip install torch\nimport torch", 1),
+    ],
 )
 def test_a_cell_that_is_no_python(tmp_path, source, line):
     assert [(code, at) for code, _, at in found(tmp_path, source) if code == "syntax-error"] == [("syntax-error", line)]
 
 
 @pytest.mark.parametrize(
-    "source", ["", "%%html\n<b>", "x?", "?x", "  x = 1", "!ls", "files = !ls", "await f()", "%time x = 1"]
-)
+    "source",
+    [
+        "", "%%html\n<b>", "x?", "?x", "  x = 1", "!ls", "files = !ls", "await f()", "%time x = 1", "pip install torch",
+        "cd data", ">>> x = 1\n>>> y = (x,\n...      2)", "%time x = 1\nprint('%d'\n  % x)",
+        "!echo it's\ny = '''\n% of all\n! and more'''", "%matplotlib inline\nx = {'a': \"it's\",  # (\n  'b': 5\n  % 3}",
+    ],
+)  # fmt: skip
 def test_a_cell_that_ipython_understands(tmp_path, source):
     assert not [one for one in found(tmp_path, "1", source) if one[0] == "syntax-error"]
 

@@ -65,6 +65,7 @@ def test_no_question(tmp_path, source):
         ("!!uv pip install x", 1),
         ("%%bash\nset -e\npip install x", 3),
         ("    !mamba install x", 1),
+        ("pip install x", 1),
     ],
 )
 def test_installing(tmp_path, source, line):
@@ -80,6 +81,7 @@ def test_installing(tmp_path, source, line):
         "print('pip install x')",
         "%%bash\n# pip install x",
         "!echo pip install",
+        "x = 1\npip install x",
     ],
 )
 def test_not_installing(tmp_path, source):
