@@ -53,7 +53,7 @@ RULES = (
     Rule(memory_grows, 900, 90),
     Rule(data_local, 600, 60),
     Rule(cpus_unused, 600, 60, _FEEDING),
-    Rule(memory_unused, 600, 60, frozenset({"data_local"})),
+    Rule(memory_unused, 600, 60, frozenset({"data_local", "memory_grows"})),
 )
 
 

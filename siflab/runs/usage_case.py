@@ -46,9 +46,11 @@ class NodeCase:
 
     @cached_property
     def utils(self) -> dict[float, float]:
-        """Mean of the node's GPUs, by the samples' time."""
+        """Mean of the node's GPUs that were ever in use, by the samples' time."""
         found: dict[float, list[float]] = {}
         for lines in self.samples.gpus.values():
+            if not any((number(line.get("util")) or 0) >= IN_USE for line in lines):
+                continue
             for line in lines:
                 value = number(line.get("util"))
                 if value is not None:

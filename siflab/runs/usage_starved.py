@@ -9,6 +9,8 @@ from siflab.text import Text
 
 _READING = 1 * MIB
 """Bytes a second from which on a process is taken to read data."""
+_MARGIN = 1.6
+"""Handing data over costs time too."""
 _WORKERS = 16
 """That are suggested at most, a process."""
 
@@ -74,7 +76,7 @@ def _workers(case: Case, idle: float, busy: float, ranks: int) -> Said:
 
 
 def _in_main(case: Case, idle: float, ranks: int) -> Said:
-    wanted = min(_WORKERS, 1 + ceil(1.2 * idle / max(0.1, 1 - idle)))
+    wanted = min(_WORKERS, 1 + ceil(_MARGIN * idle / max(0.1, 1 - idle)))
     why = Text("the process that trains also reads and prepares the data", "训练进程自己读取和处理数据")
     return _said("data_in_main", case, idle, max(2, wanted), ranks, why)
 
