@@ -13,7 +13,7 @@ from .parameters import inject, values_of
 from .rank import leave, report
 from .rank_interrupt import Interrupt
 from .rank_output import FirstRank, OtherRank
-from .rank_shell import RankShell, make_shell, use_fork
+from .rank_shell import RankShell, flush_streams, make_shell, use_fork
 from .rank_stop import StopWatch
 from .ranks import says_peer_gone
 from .run import begin_attempt
@@ -80,6 +80,7 @@ class _Cells:
         number, count = self.output.numbers[index], self.shell.execution_count
         self.current = index
         self.output.errors.clear()
+        flush_streams()
         self.output.begins(index, count)
         try:
             self.interrupt.in_cell = True
@@ -89,6 +90,7 @@ class _Cells:
         except KeyboardInterrupt as interrupted:  # between IPython's own lines
             self.interrupt.in_cell = False
             error = interrupted
+        flush_streams()
         self.current = None
         if error is not None and self.stop.signal is not None and _follows_a_stop(error):
             self.output.ends(index, "stopped")
@@ -122,6 +124,7 @@ class _Cells:
 
     def _forced(self) -> None:
         """The main thread is blocked: what there is is saved by this one."""
+        flush_streams()
         index = self.current
         number = None if index is None else self.output.numbers[index]
         if index is not None:

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import base64
 import builtins
-import io
 import os
 import sys
-import threading
 import types
-from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from IPython.core.displayhook import DisplayHook
@@ -24,41 +22,9 @@ from traitlets import Type
 from traitlets.config import Config
 
 from .rank_interrupt import Interrupt
-
-Send = Callable[[str, "dict[str, Any]"], None]
-"""(kind of message on Jupyter's IOPub channel, its content)."""
+from .rank_stream import Gathered, Send, Stream
 
 _send: Send = lambda kind, content: None  # noqa: E731
-
-
-class Stream(io.TextIOBase):
-    """In the place of sys.stdout and sys.stderr. A forked child writes to the descriptor."""
-
-    encoding, errors = "utf-8", "replace"
-
-    def __init__(self, name: str, descriptor: int) -> None:
-        self.name, self._descriptor, self._owner = name, descriptor, os.getpid()
-
-    def write(self, text: str) -> int:
-        if not isinstance(text, str):
-            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        if os.getpid() != self._owner:
-            os.write(self._descriptor, text.encode("utf-8", "replace"))
-        elif text:
-            _send("stream", {"name": self.name, "text": text})
-        return len(text)
-
-    def fileno(self) -> int:
-        return self._descriptor
-
-    def writable(self) -> bool:
-        return True
-
-    def isatty(self) -> bool:
-        return False
-
-    def flush(self) -> None:
-        return None
 
 
 class _Publisher(DisplayPublisher):
@@ -105,6 +71,9 @@ class RankShell(InteractiveShell):
     def init_sys_modules(self) -> None:
         sys.modules["__main__"] = self.user_module
 
+    def _tee(self, channel: str) -> Any:
+        return nullcontext()  # IPython 9 keeps all that is printed a second time
+
     def ask_exit(self) -> None:
         raise SystemExit
 
@@ -112,13 +81,7 @@ class RankShell(InteractiveShell):
 def make_shell(send: Send, descriptor: int, interrupt: Interrupt) -> RankShell:
     """The shell of this process, its only one. Descriptors 1 and 2 become `descriptor`."""
     global _send
-    lock = threading.RLock()
-
-    def send_alone(kind: str, content: dict[str, Any]) -> None:
-        with lock:
-            send(kind, content)
-
-    _send = interrupt.whole(send_alone)
+    _send = interrupt.whole(Gathered(send).take)
     take_streams(descriptor)
     builtins.input = _no_input
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
@@ -138,7 +101,12 @@ def take_streams(descriptor: int) -> None:
         stream.flush()
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)
-    sys.stdout, sys.stderr = Stream("stdout", 1), Stream("stderr", 2)
+    sys.stdout, sys.stderr = Stream("stdout", 1, _send), Stream("stderr", 2, _send)
+
+
+def flush_streams() -> None:
+    """Hand on what is gathered, whatever sys.stdout is now."""
+    _send("flush", {})
 
 
 def use_fork() -> None:
