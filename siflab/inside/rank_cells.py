@@ -100,7 +100,7 @@ class _Cells:
             return None
         self.output.ends(index, "failed")
         if isinstance(error, SystemExit):
-            return exited(index, number) if number < len(self.output.numbers) or error.code else None
+            return exited(index, number)
         shown = [{"output_type": "error", **content} for content in self.output.errors[-1:]]
         about = {"outputs": shown, "execution_count": count}
         return failed(about, index, number, type(error).__name__, str(error))

@@ -38,6 +38,13 @@ class RankReport:
     message: Words | None = None
 
     @property
+    def place(self) -> tuple[object, ...]:
+        """Equal for ranks that met the same error in the same line."""
+        error = self.error
+        about = None if error is None else (error.ename, error.cell, error.line)
+        return (self.status, self.is_secondary, about if error is not None and error.line else self.rank)
+
+    @property
     def is_secondary(self) -> bool:
         """Its error says only that another rank was gone, or it was ended because one was."""
         error = self.error
@@ -83,9 +90,12 @@ def read_reports(attempt: AttemptFolder) -> dict[int, RankReport]:
 
 
 def root_cause(reports: dict[int, RankReport]) -> RankReport | None:
-    """The failure that came first; one that says only that another rank was gone counts when there is no other."""
+    """The failure that came first, of the first rank that has the same; one that says only that another rank was gone
+    counts when there is no other."""
     failed = [report for report in reports.values() if report.status in ("failed", "internal", "dead_kernel")]
-    return min(failed, key=lambda report: (report.is_secondary, report.seconds), default=None)
+    first = min(failed, key=lambda report: (report.is_secondary, report.seconds), default=None)
+    same = [report for report in failed if first is not None and report.place == first.place]
+    return min(same, key=lambda report: report.rank, default=None)
 
 
 def _report(value: dict[str, Any]) -> RankReport:

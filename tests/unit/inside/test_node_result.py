@@ -25,6 +25,7 @@ CASES = {
     "all done": ([DONE, DONE], NONE, 0, ("completed", None)),
     "one failed": ([HALTED, failed(BOOM)], TERM, 1, ("failed", 1)),
     "the first counts, not what followed": ([failed(GONE), failed(BOOM)], NONE, 1, ("failed", 1)),
+    "of the same error the first rank is named": ([failed(BOOM), failed(BOOM)], NONE, 1, ("failed", 0)),
     "what followed counts when there is nothing else": ([failed(GONE), HALTED], NONE, 1, ("failed", 0)),
     "one was killed, another felt it": ([failed(GONE), None], NONE, 1, ("dead_kernel", 1)),
     "warned": ([HALTED, HALTED], WARNED, 0, ("stopped", None)),
