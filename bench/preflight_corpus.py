@@ -57,7 +57,7 @@ class Repository:
             found = posixpath.normpath(posixpath.join(beside, path))
             return found in self.files or found == "."
 
-        return Surroundings(exists=exists, **{name: getattr(given, name) for name in ASKED if hasattr(given, name)})
+        return Surroundings(beside=exists, **{name: getattr(given, name) for name in ASKED if hasattr(given, name)})
 
 
 ASKED = ("nodes", "gpus", "cpus", "mode", "time_seconds", "internet")

@@ -3,11 +3,12 @@
 import ast
 from collections.abc import Mapping, Sequence
 
-from siflab.notebook.findings import Finding
+from siflab.notebook.findings import Finding, Fix
 from siflab.notebook.read import Cell
 from siflab.text import Text
 
 _ASKING = {"input": "input()", "raw_input": "raw_input()", "getpass": "getpass()", "breakpoint": "breakpoint()"}
+_STOPS = ("breakpoint()", "pdb.set_trace()")
 _METHODS = {("getpass", "getpass"): "getpass()", ("pdb", "set_trace"): "pdb.set_trace()"}
 
 
@@ -27,8 +28,19 @@ def find_questions(cells: Sequence[Cell], trees: Mapping[int, ast.Module | None]
                     f"{name} 需要有人输入，而批处理作业中没有人：运行到此处会失败。"
                     "请在单元格中直接设定，或从文件、环境变量读取。",
                 )
-                findings.append(Finding("asks-a-person", "warning", message, cell.index, node.lineno))
+                fix = _without(cell, node) if name in _STOPS else None
+                findings.append(Finding("asks-a-person", "warning", message, cell.index, node.lineno, fix))
     return findings
+
+
+def _without(cell: Cell, node: ast.Call) -> Fix | None:
+    """Of a line that is nothing but the call; others may need its block."""
+    line = cell.source.split("\n")[node.lineno - 1]
+    if line.strip() != ast.unparse(node):
+        return None
+    title = Text("remove it", "删除此行")
+    indent = line[: len(line) - len(line.lstrip())]
+    return Fix("replace-line", f"{indent}pass", title) if indent else Fix("delete-line", "", title)
 
 
 def _asks(function: ast.expr, own: set[str]) -> str | None:

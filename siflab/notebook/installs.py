@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from siflab.notebook.findings import Finding
+from siflab.notebook.findings import Finding, Fix
 from siflab.notebook.magics import cell_magic
 from siflab.notebook.read import Cell
 from siflab.text import Text
@@ -25,8 +25,16 @@ def find_installs(cells: Sequence[Cell]) -> list[Finding]:
         pattern = _SHELL if alone or cell_magic(cell.source) in _SHELLS else _LINE
         for number, line in enumerate(cell.source.split("\n"), 1):
             if match := pattern.match(line):
-                findings.append(Finding("installs-packages", "warning", _message(match[1]), cell.index, number))
+                fix = _commented(line) if pattern is _LINE and line == line.strip() else None
+                findings.append(Finding("installs-packages", "warning", _message(match[1]), cell.index, number, fix))
     return findings
+
+
+def _commented(line: str) -> Fix | None:
+    """Of one line that is all of its statement."""
+    if line.endswith("\\"):
+        return None
+    return Fix("replace-line", f"# {line}", Text("make it a comment", "改为注释"))
 
 
 def _message(tool: str) -> Text:

@@ -1,6 +1,8 @@
 """Whether the image has a kernel for the notebook."""
 
-from siflab.notebook.findings import Finding
+from dataclasses import replace
+
+from siflab.notebook.findings import Finding, Fix
 from siflab.notebook.read import Notebook
 from siflab.notebook.surroundings import Surroundings
 from siflab.text import Text
@@ -32,7 +34,8 @@ def find_kernel(notebook: Notebook, around: Surroundings) -> list[Finding]:
         return []
     instead = around.kernels.of_language(notebook.language)
     if instead is not None:
-        return [_mapped(notebook.kernel, instead)]
+        title = Text(f"set the notebook's kernel to {instead}", f"将 notebook 的内核设为 {instead}")
+        return [replace(_mapped(notebook.kernel, instead), fix=Fix("set-kernel", instead, title))]
     return [
         Finding(
             "no-such-kernel",

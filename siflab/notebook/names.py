@@ -20,13 +20,13 @@ _MODULE = frozenset("__name__ __file__ __doc__ __builtins__ __builtin__ __IPYTHO
 _KNOWN = frozenset(dir(builtins)) | _IPYTHON | _MODULE
 _NUMBERED = re.compile(r"_i?\d+", re.ASCII)
 _DEFINING = re.compile(
-    r"^\s*%{1,2}(?:run|load|loadpy|store|pylab|macro|recall|rerun|sql|bigquery|R|julia|cython"
+    r"^[ \t]*%{1,2}(?:run|load|loadpy|store|pylab|macro|recall|rerun|sql|bigquery|R|julia|cython"
     r"|load_ext(?!\s+(?:autoreload|tensorboard|line_profiler|memory_profiler|autotime|watermark|nb_black|lab_black|rich"
     r"|cudf\.pandas|tensorboard\.notebook)\b))\b",
     re.M | re.ASCII,
 )
 """Extensions that are known to make no names are left out."""
-_CAPTURE = re.compile(r"^\s*%%capture\s+(?:--\S+\s+)*([A-Za-z_]\w*)", re.M | re.ASCII)
+_CAPTURE = re.compile(r"^[ \t]*%%capture\s+(?:--\S+\s+)*([A-Za-z_]\w*)", re.M | re.ASCII)
 _ONLY_TREE = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _CALLS = frozenset({"exec", "globals", "locals", "vars"})
 

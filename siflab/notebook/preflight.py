@@ -4,16 +4,20 @@ import re
 
 from siflab.notebook.backends import find_backends
 from siflab.notebook.calls import find_questions
+from siflab.notebook.distributed import find_kernel_magics, find_nodes
 from siflab.notebook.findings import Finding, by_severity
 from siflab.notebook.imports import find_imports
 from siflab.notebook.installs import find_installs
 from siflab.notebook.kernel_choice import find_kernel
 from siflab.notebook.magics import syntax_tree
+from siflab.notebook.missing_files import find_missing_files
 from siflab.notebook.names import find_hidden_state, find_order, find_syntax_errors
 from siflab.notebook.paths import find_paths
 from siflab.notebook.read import Cell, Notebook
 from siflab.notebook.secrets import find_secrets
 from siflab.notebook.surroundings import Surroundings
+from siflab.notebook.time_limit import find_time
+from siflab.notebook.trees import Code
 from siflab.text import Text
 
 SKIP_TAG = "skip-execution"
@@ -25,7 +29,7 @@ _COMMENT = re.compile(rf"#\s*{SILENCE}(?::\s*([\w-]+))?")
 
 def preflight(notebook: Notebook, around: Surroundings) -> list[Finding]:
     """The findings, most severe first."""
-    findings = [*_whole(notebook, around), *find_kernel(notebook, around)]
+    findings = [*_whole(notebook), *find_nodes(around), *find_time(around), *find_kernel(notebook, around)]
     cells = [cell for cell in notebook.code_cells if SKIP_TAG not in cell.tags]
     is_python = notebook.language == "python"
     trees = {cell.index: syntax_tree(cell.source) if is_python else None for cell in cells}
@@ -35,16 +39,19 @@ def preflight(notebook: Notebook, around: Surroundings) -> list[Finding]:
     findings += find_backends(cells)
     findings += find_secrets(notebook, cells)
     if is_python:
+        codes = [Code(cell, tree) for cell in cells if (tree := trees[cell.index]) is not None]
+        findings += find_missing_files(cells, codes, around.beside)
         findings += find_imports(cells, trees, around.has_module)
         findings += find_hidden_state(cells, trees)
         findings += find_syntax_errors(cells, trees)
     if not notebook.is_script:
         findings += find_order(cells)
-    by_index = {cell.index: cell for cell in cells}
-    return by_severity([f for f in findings if f.cell is None or not _silenced(f, by_index[f.cell])])
+        findings += find_kernel_magics(cells, around)
+    lines: dict[int, list[str]] = {}
+    return by_severity([f for f in findings if f.cell is None or not _silenced(f, notebook.cells[f.cell], lines)])
 
 
-def _whole(notebook: Notebook, around: Surroundings) -> list[Finding]:
+def _whole(notebook: Notebook) -> list[Finding]:
     with_code = [cell for cell in notebook.code_cells if cell.source.strip()]
     if not with_code:
         return [
@@ -69,24 +76,15 @@ def _whole(notebook: Notebook, around: Surroundings) -> list[Finding]:
                 ),
             )
         )
-    if around.nodes > 1:
-        findings.append(
-            Finding(
-                "first-node-only",
-                "warning",
-                Text(
-                    f"the notebook runs on the first of its {around.nodes} nodes only; ask for one node",
-                    f"notebook 只在 {around.nodes} 个节点中的第一个上运行；请只申请一个节点",
-                ),
-            )
-        )
     return findings
 
 
-def _silenced(finding: Finding, cell: Cell) -> bool:
+def _silenced(finding: Finding, cell: Cell, split: dict[int, list[str]]) -> bool:
     if SILENCE in cell.tags or f"{SILENCE}:{finding.code}" in cell.tags:
         return True
-    lines = cell.source.split("\n")
+    if cell.index not in split:
+        split[cell.index] = cell.source.split("\n")
+    lines = split[cell.index]
     if finding.line is None or finding.line > len(lines):
         return False
     comment = _COMMENT.search(lines[finding.line - 1])

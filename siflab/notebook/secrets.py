@@ -11,8 +11,9 @@ from siflab.text import Text
 
 _LARGEST = 20 * 1024 * 1024  # bytes of a notebook whose outputs are looked at
 _TOKEN = re.compile(
-    r"\b(?:AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9_]{60}|glpat-[A-Za-z0-9_-]{20}|hf_[A-Za-z]{30}"
-    r"|sk-(?:proj-|ant-)?[A-Za-z0-9_-]{32}|xox[abprs]-[A-Za-z0-9-]{20}|AIza[A-Za-z0-9_-]{35}|pypi-[A-Za-z0-9_-]{40})"
+    r"\b(?:A(?:KIA|SIA)[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9_]{60}|glpat-[A-Za-z0-9_-]{20}|hf_[A-Za-z]{30}"
+    r"|sk-(?:proj-|ant-)?[A-Za-z0-9_-]{32}|xox[abprs]-[A-Za-z0-9-]{20}|AIza[A-Za-z0-9_-]{35}|pypi-[A-Za-z0-9_-]{40}"
+    r"|npm_[A-Za-z0-9]{36}|dckr_pat_[A-Za-z0-9_-]{27}|sq0csp-[A-Za-z0-9_-]{43}|eyJhbGciOi[A-Za-z0-9_-]{10,400}\.eyJ)"
     r"|-----BEGIN (?:[A-Z]{2,12} )?PRIVATE KEY-----",
     re.ASCII,
 )
@@ -21,6 +22,7 @@ _NAMED = re.compile(
     r"(?P<quote>['\"])(?P<value>[^'\"\s]{8,200})(?P=quote)",
     re.ASCII | re.I,
 )
+_IN_ADDRESS = re.compile(r"://[^\s/:@'\"{}<$]{1,64}:(?P<value>[^\s/:@'\"{}<$*]{8,128})@[A-Za-z0-9]", re.ASCII)
 _NOT_MEANT = re.compile(
     r"your|xxx|\*\*\*|<|\.\.\.|change|example|placeholder|dummy|secret|password|token|insert|test", re.I
 )
@@ -33,16 +35,18 @@ def find_secrets(notebook: Notebook, cells: list[Cell]) -> list[Finding]:
         for number, line in enumerate(cell.source.split("\n"), 1):
             if _has_secret(line[:4096]):
                 message = Text(
-                    "this line holds what looks like a password or token, and a run keeps a copy of the notebook: read "
-                    "it from a file of yours (mode 600) or from a variable of the environment",
-                    "此行含有疑似密码或令牌的内容，而运行会保留 notebook 的副本："
+                    "this line holds what looks like a password or token, and so will the run's notebooks: read it "
+                    "from a file of yours (mode 600) or from a variable of the environment",
+                    "此行含有疑似密码或令牌的内容，运行的 notebook 也会包含它："
                     "请从自己的文件（权限 600）或环境变量读取",
                 )
                 findings.append(Finding("secret-in-code", "warning", message, cell.index, number))
     for index in _cells_with_secret_outputs(notebook):
         message = Text(
-            "what this cell printed holds what looks like a token; clear its outputs and save the notebook",
-            "此单元格的输出含有疑似令牌的内容；请清除输出并保存",
+            "what this cell printed holds what looks like a token. The run's output.ipynb begins without old outputs, "
+            "but input.ipynb is your file as it is: clear the cell's outputs and save.",
+            "此单元格的输出含有疑似令牌的内容。运行的 output.ipynb 不含旧输出，但 input.ipynb 是您文件的原样副本："
+            "请清除该单元格的输出并保存。",
         )
         findings.append(Finding("secret-in-output", "warning", message, index, None))
     return findings
@@ -51,8 +55,10 @@ def find_secrets(notebook: Notebook, cells: list[Cell]) -> list[Finding]:
 def _has_secret(line: str) -> bool:
     if _TOKEN.search(line):
         return True
-    found = _NAMED.search(line)
-    return found is not None and not _NOT_MEANT.search(found["value"]) and not line.lstrip().startswith("#")
+    if line.lstrip().startswith("#"):
+        return False
+    found = (_NAMED.search(line), _IN_ADDRESS.search(line))
+    return any(match is not None and not _NOT_MEANT.search(match["value"]) for match in found)
 
 
 def _cells_with_secret_outputs(notebook: Notebook) -> Iterator[int]:

@@ -200,7 +200,7 @@ def prepare(
     parameters = check_parameters(notebook, request.parameters)
     points = points_of(request, notebook) if request.sweep is not None else []
     own = choose(viewer, request.kernel or notebook.kernel, resources)
-    around = surroundings(viewer, job_view, request, resources, own)
+    around = surroundings(viewer, job_view, request, resources, own, ask_slurm=not findings_block)
     findings = preflight(notebook, around)
     blocking = [finding for finding in findings if finding.severity == "error"]
     if blocking and findings_block:

@@ -136,6 +136,15 @@ def test_modules_that_the_image_lacks(tmp_path):
         "def f():\n    import deep\nimport lacking",
     ]
     assert of(found(tmp_path, *cells, around=around)) == [("no-such-module", 0, 1), ("no-such-module", 2, 2)]
+    for ready in (
+        "sys.path.append('..')\nimport lacking",
+        "%cd ..\nimport lacking",
+        "from contextlib import suppress\nwith suppress(ImportError):\n    import lacking",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import lacking",
+    ):
+        assert of(found(tmp_path, "import sys", ready, around=around)) == []
+    for file in ("lacking.py", "lacking/__init__.py", "src/lacking.py"):
+        assert of(found(tmp_path, f"%%writefile {file}\nx = 1", "import lacking", around=around)) == []
     assert of(found(tmp_path, "import lacking")) == [], "nothing is known of the image"
 
 
@@ -146,16 +155,19 @@ def test_a_backend_that_needs_a_browser_has_a_fix(tmp_path):
     made = notebook(tmp_path, "x = 1\n  %matplotlib widget")
     (finding,) = [one for one in preflight(made, Surroundings()) if one.code == "needs-a-browser"]
     assert (finding.line, finding.fix.kind, finding.fix.text) == (2, "replace-line", "  %matplotlib inline")
+    assert finding.as_dict()["fix"]["title"]["zh"]
     assert of(found(tmp_path, "%matplotlib inline", "%matplotlib")) == []
 
 
 SECRETS = [
     "key = 'AKIAIOSFODNN7ABCDEFG'", "login('hf_" + "aB" * 15 + "')", "x = 'ghp_" + "a1B2" * 9 + "'", "password = 'Tr0ub4dor&3'",
     'my_api_key="9f8e7d6c5b4a"', "k = '''-----BEGIN RSA PRIVATE KEY-----", "client = C(api_key='q8w7e6r5t4')",
+    "db = 'postgresql://user1:9f8e7d6c5b4a@db.example.org/x'", "x = 'eyJhbGciOiJIUzI1NiJ9abc.eyJzdWIi'",
 ]  # fmt: skip
 NO_SECRETS = [
     "password = 'your-password'", "token = os.environ['TOKEN']", "api_key = ''", "secret = getpass()", "password = '<here>'",
     "tokens = 'a b c d e'", "x = 'AKIA'", "# password = 'Tr0ub4dor&3'", "token = tokenizer('some words here')",
+    "db = 'postgresql://user:password@host/x'", "u = f'https://{name}:{key}@host'", "ssh = 'ssh://git@host:22/a@b'",
 ]  # fmt: skip
 
 
@@ -178,6 +190,10 @@ def test_what_is_no_secret(tmp_path, line):
 def test_secrets_in_outputs(tmp_path):
     printed = [{"output_type": "stream", "name": "stdout", "text": ["logged in with ", "hf_" + "aB" * 15]}]
     assert of(found(tmp_path, "1", {"source": "1", "outputs": printed})) == [("secret-in-output", 1, None)]
+    skipped = {"source": "1", "outputs": printed, "metadata": {"tags": ["skip-execution"]}}
+    assert of(found(tmp_path, "1", skipped)) == [("secret-in-output", 1, None)], "the snapshot has it all the same"
+    silenced = {"source": "1", "outputs": printed, "metadata": {"tags": ["siflab-ignore:secret-in-output"]}}
+    assert of(found(tmp_path, "1", silenced)) == []
 
 
 def test_a_finding_is_silenced_by_a_comment(tmp_path):

@@ -90,6 +90,9 @@ class FakeSlurm:
         self.queued(job_id, "PENDING", reason="Priority", comment=comment, start="N/A")
         return done(argv, f"{job_id}\n")
 
+    def _scontrol(self, argv, stdin):
+        return done(argv, "PartitionName=gpu-a100 AllowGroups=ALL MaxTime=06:00:00 State=UP\n")
+
     def _scancel(self, argv, stdin):
         for job_id in argv[1:]:
             self.accounted(job_id, "CANCELLED by 1001", nodes="None assigned")
