@@ -42,16 +42,16 @@ CASES = [
     (["good.ipynb", "--image", "missing"], "--image", "does not exist"),
     (["good.ipynb", "--image", "no-sif"], "--image", "is no Singularity image"),
     (["good.ipynb", "--name", "x" * 81], "--name", "80"),
-    (["no-such.ipynb"], "NOTEBOOK", "there is no file"),
-    ([""], "NOTEBOOK", "no file"),
-    (["pipe.ipynb"], "NOTEBOOK", "no file"),
-    (["/etc/shadow"], "NOTEBOOK", "cannot be read"),
-    (["no-json.ipynb"], "NOTEBOOK", "line 1"),
-    (["empty.ipynb"], "NOTEBOOK", "empty"),
-    (["list.ipynb"], "NOTEBOOK", "nbformat"),
-    (["old.ipynb"], "NOTEBOOK", "format 3"),
-    (["bytes.ipynb"], "NOTEBOOK", "UTF-8"),
-    (["no-code.ipynb"], "NOTEBOOK", "no code"),
+    (["no-such.ipynb"], "FILE", "there is no file"),
+    ([""], "FILE", "no file"),
+    (["pipe.ipynb"], "FILE", "no file"),
+    (["/etc/shadow"], "FILE", "cannot be read"),
+    (["no-json.ipynb"], "FILE", "line 1"),
+    (["empty.ipynb"], "FILE", "empty"),
+    (["list.ipynb"], "FILE", "nbformat"),
+    (["old.ipynb"], "FILE", "format 3"),
+    (["bytes.ipynb"], "FILE", "UTF-8"),
+    (["no-code.ipynb"], "FILE", "no code"),
     (["good.ipynb", "--profile", "nowhere"], "--profile", "no such partition"),
 ]
 
@@ -75,7 +75,7 @@ def test_all_that_is_wrong_is_said_at_once(user2):
         "--gpus",
         "--memory",
         "--time",
-        "NOTEBOOK",
+        "FILE",
     ]
 
 
