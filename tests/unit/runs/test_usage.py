@@ -139,14 +139,16 @@ def test_nodes_are_brought_together(folder):
 
 
 def test_series_are_thinned_out_but_keep_means_peaks_and_ends(folder):
-    found = lines(2500, lambda i: {"memory": i, "read": i, "cpu": float(i % 3)}, lambda i: {"util": float(i % 3)})
+    found = lines(
+        2500, lambda i: {"memory": 9 - i % 3, "read": i, "cpu": float(i % 3)}, lambda i: {"util": float(i % 3)}
+    )
     usage_of(folder, found)
 
     short = read_usage(folder, most=1000)
     node, gpu = short.series
     assert len(node.t) == len(gpu.t) == 834
     assert set(gpu.values["util"][:-1]) == {1.0}
-    assert node.values["memory"][:2] == [2, 5]
+    assert node.values["memory"][:2] == [9, 9]
     assert (node.values["read"][-1], node.t[-1]) == (2499, 2500 * 5)
     assert [len(one.t) for one in read_usage(folder, most=None).series] == [2500, 2500]
 

@@ -161,6 +161,7 @@ ROWS = [
     ),
     Sample("memory that grows in the beginning", lines(400, growing(200 << 20, until=120, start=20 * GIB)), []),
     Sample("and one that has stopped", lines(400, growing(60 << 20, until=300, start=20 * GIB)), []),
+    Sample("and one that is ending", lines(400, lambda i: {"memory": 20 * GIB + (min(i, 270) << 26) + (i << 16)}), []),
     Sample("a little", lines(400, growing(1 << 20, start=40 * GIB)), []),
     Sample("it goes up and down", lines(400, saw(0, 1 * GIB)), []),
     Sample("too short to say", lines(60, growing(200 << 20, start=20 * GIB)), []),
