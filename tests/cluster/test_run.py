@@ -45,6 +45,9 @@ def test_a_notebook_is_promoted_and_comes_back_executed(user1):
     assert devices == "0,1 1"
     assert texts(executed, 1) == "42"
     assert (source.read_bytes(), source.stat().st_mtime_ns) == before, "the source is never written"
+    [used] = json.loads(user1.siflab("metrics", run["id"], "--json").stdout)["nodes"]
+    assert used["asked"]["memory"] == run["resources"]["memory_mib"] << 20
+    assert used["samples"] > 0 and used["memory"]["peak"] > 10 << 20 and used["cpu"]["mean"] > 0
 
 
 def test_a_run_folder_is_closed_to_others(user1):
