@@ -27,7 +27,8 @@ result.json         `Result`, written once, last: status, exit_code, started_at,
                     itself, since it was asked to stop), resumable (whether its checkpoint folder holds anything)
 metrics.jsonl       what the notebook gave to ``siflab.record(loss=...)``, one line each:
                     {"at": ..., "rank": 0, "values": {"loss": ...}}
-usage.jsonl         samples of CPU, memory, data and GPUs (`usage`; ``usage-N.jsonl`` of node N), usage.json their summary
+usage.jsonl         samples of CPU, memory, data and GPUs (see `usage`; ``usage-N.jsonl`` of node N)
+usage.json          their summary, written at the end
 logs/run.log        what the cells print, as text, with a mark before each cell; of a progress bar the last state
 logs/cell-N.txt     all that code cell N printed, where it was more than the notebook should hold; it is linked there
 logs/kernel.log     file descriptors 1 and 2 of the kernel
