@@ -187,9 +187,13 @@ def test_nothing_secret_leaves_the_claim(session):
 
 def test_a_code_is_good_for_nothing_once_the_server_is_ready(session):
     (job,) = session.jobs(ALICE)
-    text = slurm("sacct", "--batch-script", "--noheader", "--jobs", job["id"])
-    codes = set(re.findall(r'"code": "([A-Za-z0-9_-]{43})"', _decoded(text)))
-    assert len(codes) == 1, "the script carries the claim code"
+
+    def in_accounting():  # which lags behind
+        text = slurm("sacct", "--batch-script", "--noheader", "--jobs", job["id"])
+        return set(re.findall(r'"code": "([A-Za-z0-9_-]{43})"', _decoded(text)))
+
+    codes = wait_for(in_accounting, 30, "the script carries the claim code")
+    assert len(codes) == 1
     claim = {"user": ALICE, "server": "", "claimant": "c" * 32, "port": 5000, "job_id": job["id"], "node": job["node"]}
     api = f"http://{session.address}:{session.hub_port}/hub/api/siflab"
     for code in codes:
