@@ -42,6 +42,9 @@ class PartitionSite(Strict):
     environment: dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], str] = Field(
         default_factory=dict, description="variables for the jobs of this partition, e.g. NCCL_SOCKET_IFNAME: ib0"
     )
+    internet: bool | None = Field(
+        None, description="whether its nodes reach the internet; with false, preflight names what a notebook downloads"
+    )
 
 
 class SlurmSite(Strict):

@@ -16,9 +16,12 @@ _HELP = re.compile(r"^\s*%{0,2}[\w.*]+\?{1,2}\s*$")
 _NAME = re.compile(r"[A-Za-z_][\w.]*")
 _PYTHON_CELLS = ("time", "timeit", "capture", "prun", "python", "python3", "pypy", "debug")
 _SHELL_CELLS = ("bash", "sh", "script", "system", "sx")
-_AUTOMAGIC = re.compile(r"^\s*(pip|conda|mamba|micromamba|uv|cd|ls|ll|pwd|cat|mkdir|rmdir|rm|cp|mv)\s+[^\s=(.,\[]")
+_AUTOMAGIC = re.compile(
+    r"^\s*(?:pip|conda|mamba|micromamba|uv|cd|ls|ll|cat|mkdir|rmdir|rm|cp|mv|load_ext|reload_ext|matplotlib|env|time|timeit"
+    r"|watermark|autoreload|tensorboard)\s+[^\s=(.,\[]",
+)
 """Magics that IPython takes without ``%``, in a cell of one line."""
-_PROMPT = re.compile(r"^(?:>>>|\.\.\.)(?: |$)")
+_PROMPT = re.compile(r"^(?:>>>|\.\.\.|In \[\d{1,6}\]:|\s{0,12}\.{3,}:)(?: |$)", re.ASCII)
 _MARKS = re.compile(r"'''|\"\"\"|['\"#(){}\[\]]|\\.")
 _COMMAND = re.compile(r"^\s*!{1,2}\s*(\S.*)$")
 _LINE_MAGIC = re.compile(r"^\s*%([A-Za-z_]\w*)[ \t]*(.*)$")
@@ -118,7 +121,7 @@ def _statements(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
 
 def _without_prompts(source: str) -> str:
     """As IPython takes what was pasted with Python's prompts."""
-    if not _PROMPT.match(source):
+    if not any(_PROMPT.match(line) for line in source.split("\n", 2)[:2]):
         return source
     return "\n".join(_PROMPT.sub("", line, count=1) for line in source.split("\n"))
 

@@ -4,19 +4,25 @@ import re
 
 from siflab.notebook.backends import find_backends
 from siflab.notebook.calls import find_questions
+from siflab.notebook.devices import find_devices
 from siflab.notebook.distributed import find_kernel_magics, find_nodes
+from siflab.notebook.downloads import find_downloads
 from siflab.notebook.findings import Finding, by_severity
 from siflab.notebook.imports import find_imports
 from siflab.notebook.installs import find_installs
 from siflab.notebook.kernel_choice import find_kernel
+from siflab.notebook.loaders import find_loaders
 from siflab.notebook.magics import syntax_tree
 from siflab.notebook.missing_files import find_missing_files
 from siflab.notebook.names import find_hidden_state, find_order, find_syntax_errors
 from siflab.notebook.paths import find_paths
+from siflab.notebook.processes import find_launchers, find_spawns
+from siflab.notebook.program import Program
 from siflab.notebook.read import Cell, Notebook
 from siflab.notebook.secrets import find_secrets
 from siflab.notebook.surroundings import Surroundings
 from siflab.notebook.time_limit import find_time
+from siflab.notebook.training import find_training
 from siflab.notebook.trees import Code
 from siflab.text import Text
 
@@ -41,6 +47,14 @@ def preflight(notebook: Notebook, around: Surroundings) -> list[Finding]:
     if is_python:
         codes = [Code(cell, tree) for cell in cells if (tree := trees[cell.index]) is not None]
         findings += find_missing_files(cells, codes, around.beside)
+        program = Program(cells, codes)
+        findings += find_devices(program, around)
+        findings += find_loaders(program, around)
+        findings += find_training(program, around)
+        findings += find_downloads(program, around)
+        if not notebook.is_script:
+            findings += find_spawns(program)
+            findings += find_launchers(program, around)
         findings += find_imports(cells, trees, around.has_module)
         findings += find_hidden_state(cells, trees)
         findings += find_syntax_errors(cells, trees)

@@ -30,6 +30,8 @@ def surroundings(
     session = viewer.in_session
     same_image = session is not None and session.image_id == resources.image_id
 
+    partition = viewer.site.slurm.partitions.get(resources.partition)
+
     def in_job(path: str) -> str | None:
         host = viewer.host(path)
         return job_view.inside(host) if host is not None else None
@@ -44,6 +46,7 @@ def surroundings(
         cpus=resources.cpus,
         time_seconds=resources.time_seconds,
         max_time=_max_times(viewer).get(resources.partition) if ask_slurm else None,
+        internet=partition.internet if partition else None,
         exists=os.path.exists,
         beside=lambda path: (Path(request.path).parent / path).exists(),
         in_job=in_job,

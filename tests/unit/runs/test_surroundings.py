@@ -2,7 +2,8 @@
 
 import pytest
 
-from siflab.runs import RunRequest, preflight, submit
+from siflab.config import parse_site
+from siflab.runs import RunRequest, Viewer, preflight, submit
 from tests.unit.runs.fake_slurm import TIMED_OUT, UNREACHABLE
 
 
@@ -31,6 +32,14 @@ def test_files_are_looked_for_beside_the_notebook(viewer, notebook, tmp_path, mo
     monkeypatch.chdir(tmp_path)
     found = preflight(viewer, RunRequest(path=str(path), profile="a100"))
     assert [(finding.code, finding.cell) for finding in found] == [("no-such-file", 1)]
+
+
+def test_a_partition_without_a_way_out(viewer, notebook, site_data, slurm):
+    path = str(notebook("a.ipynb", "!wget https://example.org/x"))
+    request = RunRequest(path=path, profile="a100")
+    assert codes(viewer, request) == []
+    site_data["slurm"]["partitions"]["gpu-a100"]["internet"] = False
+    assert codes(Viewer(parse_site(site_data), slurm, "user1", viewer.home), request) == ["needs-internet"]
 
 
 def test_the_mode_counts(viewer, notebook):
