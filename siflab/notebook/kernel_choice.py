@@ -50,6 +50,15 @@ def find_kernel(notebook: Notebook, around: Surroundings) -> list[Finding]:
     ]
 
 
+def has_this_python(notebook: Notebook, around: Surroundings) -> bool:
+    """Whether the kernel that will be chosen has the modules of this process, as far as that is known."""
+    if around.kernels is None or notebook.is_script:
+        return True
+    wanted = (around.kernel or notebook.kernel or "").lower()
+    chosen = wanted if wanted in around.kernels.languages else around.kernels.of_language(notebook.language)
+    return chosen is None or around.kernels.is_this_python(chosen)
+
+
 def _guess(notebook: Notebook) -> list[Finding]:
     """Without knowing the image: every image has python3."""
     if notebook.kernel in (None, "python3") or notebook.language != "python":

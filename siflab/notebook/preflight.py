@@ -10,7 +10,7 @@ from siflab.notebook.downloads import find_downloads
 from siflab.notebook.findings import Finding, by_severity
 from siflab.notebook.imports import find_imports
 from siflab.notebook.installs import find_installs
-from siflab.notebook.kernel_choice import find_kernel
+from siflab.notebook.kernel_choice import find_kernel, has_this_python
 from siflab.notebook.loaders import find_loaders
 from siflab.notebook.magics import syntax_tree
 from siflab.notebook.missing_files import find_missing_files
@@ -42,10 +42,10 @@ def preflight(notebook: Notebook, around: Surroundings) -> list[Finding]:
     findings += find_questions(cells, trees)
     findings += find_installs(cells)
     findings += find_paths(cells, trees, around)
-    findings += find_backends(cells)
+    codes = [Code(cell, tree) for cell in cells if (tree := trees[cell.index]) is not None]
+    findings += find_backends(cells, codes)
     findings += find_secrets(notebook, cells)
     if is_python:
-        codes = [Code(cell, tree) for cell in cells if (tree := trees[cell.index]) is not None]
         findings += find_missing_files(cells, codes, around.beside)
         program = Program(cells, codes)
         findings += find_devices(program, around)
@@ -55,7 +55,7 @@ def preflight(notebook: Notebook, around: Surroundings) -> list[Finding]:
         if not notebook.is_script:
             findings += find_spawns(program)
             findings += find_launchers(program, around)
-        findings += find_imports(cells, trees, around.has_module)
+        findings += find_imports(cells, trees, around.has_module if has_this_python(notebook, around) else None)
         findings += find_hidden_state(cells, trees)
         findings += find_syntax_errors(cells, trees)
     if not notebook.is_script:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from siflab.notebook import Surroundings
+from siflab.notebook import Kernels, Surroundings
 from tests.unit.notebook.documents import found
 
 CODES = (
@@ -105,7 +105,7 @@ def test_a_cell_that_is_no_python(tmp_path, source, line):
     "source",
     [
         "", "%%html\n<b>", "x?", "?x", "  x = 1", "!ls", "files = !ls", "await f()", "%time x = 1", "pip install torch",
-        "cd data", ">>> x = 1\n>>> y = (x,\n...      2)", "%time x = 1\nprint('%d'\n  % x)",
+        "cd data", ">>> x = 1\n>>> y = (x,\n...      2)", "f({\n...  'a': 1\n... })", "In [1]: x = 1", "%time x = 1\nprint('%d'\n  % x)",
         "!echo it's\ny = '''\n% of all\n! and more'''", "%matplotlib inline\nx = {'a': \"it's\",  # (\n  'b': 5\n  % 3}",
     ],
 )  # fmt: skip
@@ -146,6 +146,10 @@ def test_modules_that_the_image_lacks(tmp_path):
     for file in ("lacking.py", "lacking/__init__.py", "src/lacking.py"):
         assert of(found(tmp_path, f"%%writefile {file}\nx = 1", "import lacking", around=around)) == []
     assert of(found(tmp_path, "import lacking")) == [], "nothing is known of the image"
+    kernels = Kernels({"python3": "python", "conda": "python"}, {"python3": "python", "conda": "/opt/conda/bin/python"})
+    for kernel, lacks in {None: True, "python3": True, "conda": False}.items():
+        around = Surroundings(kernel=kernel, kernels=kernels, has_module=lambda name: False)
+        assert bool(of(found(tmp_path, "import lacking", around=around))) is lacks, kernel
 
 
 def test_a_backend_that_needs_a_browser_has_a_fix(tmp_path):
@@ -156,7 +160,10 @@ def test_a_backend_that_needs_a_browser_has_a_fix(tmp_path):
     (finding,) = [one for one in preflight(made, Surroundings()) if one.code == "needs-a-browser"]
     assert (finding.line, finding.fix.kind, finding.fix.text) == (2, "replace-line", "  %matplotlib inline")
     assert finding.as_dict()["fix"]["title"]["zh"]
-    assert of(found(tmp_path, "%matplotlib inline", "%matplotlib")) == []
+    assert of(found(tmp_path, "%matplotlib inline", "%matplotlib", "x = '''\n%matplotlib widget\n'''")) == []
+    for name in ("TkAgg", "module://ipympl.backend_nbagg", "widget"):
+        assert of(found(tmp_path, f"import matplotlib\nmatplotlib.use('{name}')")) == [("needs-a-browser", 0, 2)]
+    assert of(found(tmp_path, "import matplotlib\nmatplotlib.use('Agg')\nmine.use('TkAgg')"))[:-1] == []
 
 
 SECRETS = [

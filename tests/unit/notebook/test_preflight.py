@@ -1,5 +1,8 @@
 """What preflight finds, and what it leaves alone: tables of cells."""
 
+import json
+import sys
+
 import pytest
 
 from siflab.notebook import Kernels, Surroundings, preflight
@@ -160,6 +163,12 @@ def test_the_kernels_that_are_here(tmp_path, monkeypatch):
         (tmp_path / "kernels" / name).mkdir(parents=True)
         (tmp_path / "kernels" / name / "kernel.json").write_text(text)
     assert kernels_here([tmp_path, tmp_path / "none"]).languages == {"python3": "python", "ir": "r"}
+    elsewhere = {"language": "python", "argv": ["/opt/conda/bin/python", "-m", "ipykernel_launcher"]}
+    for name, about in {"conda": elsewhere, "here": {**elsewhere, "argv": [sys.executable]}}.items():
+        (tmp_path / "kernels" / name).mkdir()
+        (tmp_path / "kernels" / name / "kernel.json").write_text(json.dumps(about))
+    seen = kernels_here([tmp_path])
+    assert [name for name in sorted(seen.languages) if not seen.is_this_python(name)] == ["conda"]
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
     assert kernels_here().languages["ir"] == "r"
 
