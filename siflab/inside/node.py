@@ -30,6 +30,9 @@ from .signals import INTERRUPT_WAIT, StopRequest
 _POLL = 0.1
 _MORE = 5.0
 """Seconds that ranks get beside their own grace to leave, and torchrun to notice."""
+_LINGERS = 1.5
+"""Seconds that torchrun gets without a rank, once it is asked to stop: it would wait for the other nodes', and srun ends
+this one some ten seconds after another has failed."""
 _OTHERS = 6.0
 """Seconds in which the last words of ranks on other nodes come through the file system."""
 
@@ -99,6 +102,8 @@ class Node:
             if passed and self.stop.hurried and not hurried:
                 hurried, until = True, min(until, moment + self.stop.grace + INTERRUPT_WAIT + _MORE)
                 self._pass_on(child, living, signal.SIGTERM)
+            if passed and ranks is not None and ranks.began and not living:
+                killing = min(killing, moment + _LINGERS)
             if moment > until:
                 until, killing = float("inf"), moment + _MORE
                 child.terminate()
