@@ -31,8 +31,8 @@ _POLL = 0.1
 _MORE = 5.0
 """Seconds that ranks get beside their own grace to leave, and torchrun to notice."""
 _LINGERS = 1.5
-"""Seconds that torchrun gets without a rank, once it is asked to stop: it would wait for the other nodes', and srun ends
-this one some ten seconds after another has failed."""
+"""Seconds that torchrun gets without a rank, once it is asked to stop: it would wait for the other nodes', and srun
+ends this one some ten seconds after another has failed."""
 _OTHERS = 6.0
 """Seconds in which the last words of ranks on other nodes come through the file system."""
 
@@ -69,7 +69,7 @@ class Node:
             ranks.ended()
             self._tell_of_silent(ranks, code)
         if self.number != 0:
-            return 0 if code == 0 else EXIT_CODES["failed"]
+            return 0 if code == 0 or self._stopped_well() else EXIT_CODES["failed"]
         self._await_reports(code)
         return conclude(self.folder, self.request, self.world, code, self.stop, started_at)
 
@@ -95,14 +95,14 @@ class Node:
             number, moment = self.stop.signal, time.monotonic()
             living = [child.pid] if ranks is None else ranks.look()
             if number is not None and not passed:
-                passed, until = True, moment + self.stop.grace + INTERRUPT_WAIT + _MORE
+                passed, hurried, until = True, self.stop.hurried, moment + self.stop.grace + INTERRUPT_WAIT + _MORE
                 self._stopped_at = time.time()
                 stopping.ask(self.folder, number)
                 self._pass_on(child, living, number)
             if passed and self.stop.hurried and not hurried:
                 hurried, until = True, min(until, moment + self.stop.grace + INTERRUPT_WAIT + _MORE)
                 self._pass_on(child, living, signal.SIGTERM)
-            if passed and ranks is not None and ranks.began and not living:
+            if passed and ranks is not None and ranks.began and not living and self._nobody_is_busy():
                 killing = min(killing, moment + _LINGERS)
             if moment > until:
                 until, killing = float("inf"), moment + _MORE
@@ -136,6 +136,16 @@ class Node:
     def _own_ranks(self) -> range:
         each = self.world // int(self.request.get("nodes") or 1)
         return range(self.number * each, (self.number + 1) * each)
+
+    def _nobody_is_busy(self) -> bool:
+        """After a warning the ranks of other nodes may still be saving, and meet at the first node's torchrun."""
+        return self.stop.hurried or len(read_reports(self.folder)) >= self.world
+
+    def _stopped_well(self) -> bool:
+        """The ranks of this node left as they were asked to, whatever their torchrun said: srun is to end no other."""
+        reports = read_reports(self.folder)
+        own = [reports[rank].status if rank in reports else "" for rank in self._own_ranks()]
+        return self.stop.signal is not None and set(own) <= {"stopped", "completed"}
 
     def _await_reports(self, code: int) -> None:
         """Where some rank failed its word is worth a moment; the others' are not waited for."""

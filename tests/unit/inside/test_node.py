@@ -66,13 +66,12 @@ def test_much_output_goes_to_a_file(distributed):
 
 
 def test_one_ranks_exception_ends_all_and_is_shown_with_its_place(distributed):
-    run = distributed(
-        RANK, "x = 1\nif rank == 1:\n    raise ValueError('boom')\nimport time\ntime.sleep(600)", "1"
-    ).start()
+    both = "import time\nif rank == 0:\n    open('here', 'w').close()\nwhile not os.path.exists('here'):\n    time.sleep(0.02)\n"
+    run = distributed(RANK, both + "if rank == 1:\n    raise ValueError('boom')\ntime.sleep(600)", "1").start()
     assert run.end() == 1
     error = run.result.error
-    assert (run.result.status, error.rank, error.cell, error.cell_number, error.line) == ("failed", 1, 1, 2, 3)
-    assert "Rank 1, cell 2, line 3: ValueError: boom" in run.result.message["en"]
+    assert (run.result.status, error.rank, error.cell, error.cell_number, error.line) == ("failed", 1, 1, 2, 7)
+    assert "Rank 1, cell 2, line 7: ValueError: boom" in run.result.message["en"]
     assert run.states() == ["done", "failed", "not run"] and run.result.cells_done == 1
     assert "boom" in json.dumps(run.notebook["cells"][1]["outputs"]), (
         "the notebook shows it, though it was another rank"
@@ -130,6 +129,26 @@ def test_a_warning_reaches_every_rank(distributed, cell, saved):
     assert bool(list((run.folder / "checkpoints").glob("step-*"))) == saved if saved else True
     if saved:
         assert all(f"saved {rank}" in run.log(rank) for rank in range(4))
+
+
+def test_a_node_whose_ranks_are_done_waits_for_one_that_still_saves(distributed):
+    saving = (
+        "import time\nfrom siflab import checkpoint\nprint('ready')\nwhile not checkpoint.should_stop():\n    time.sleep(0.05)\n"
+        "if rank == 0:\n    time.sleep(3)\n    checkpoint.save(1, step=1)\n    print('saved')"
+    )
+    run = distributed(RANK, saving, nodes=2).start()
+    for rank in range(4):
+        run.await_log("ready", rank)
+    run.send(signal.SIGUSR2)
+    assert run.end() == 5 and run.codes == [5, 0], "a node that fails would have the first one ended by srun"
+    assert run.result.saved and "saved" in run.text(1)
+
+
+def test_a_torchrun_that_waits_for_a_node_that_failed_is_ended(distributed):
+    run = distributed(RANK, TOGETHER + "time.sleep(600 if rank < 2 else 0)\nassert rank != 3, 'boom'", nodes=2).start()
+    assert run.processes[1].wait(60) == 1
+    run.processes[0].send_signal(signal.SIGTERM)
+    assert run.end() == 1 and run.result.error.rank == 3
 
 
 def test_an_interrupt_tears_nothing_of_the_runner_s_own(distributed):
