@@ -1,7 +1,8 @@
 """In the place of ``torch.distributed.run``, for images without torch: starts the ranks of one node with their variables,
-and ends the others by SIGTERM when one fails; dies of SIGUSR2, as torchrun does."""
+and ends the others by SIGTERM when one fails; dies of SIGUSR2, as torchrun does, and waits for the other nodes'."""
 
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -26,6 +27,12 @@ while None in [rank.poll() for rank in ranks]:
     if any(rank.returncode for rank in ranks):
         stop(None, None)
     time.sleep(0.05)
+if not any(rank.returncode for rank in ranks):  # its barrier at the end, which no signal interrupts
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    meeting = pathlib.Path(os.environ["TMPDIR"])
+    (meeting / f"ended-{node}").touch()
+    while len(list(meeting.glob("ended-*"))) < nodes:
+        time.sleep(0.05)
 for rank in ranks:
     if rank.returncode < 0:
         print(f"  exitcode  : {rank.returncode} (pid: {rank.pid})", file=sys.stderr, flush=True)
