@@ -76,6 +76,21 @@ def test_one_ranks_exception_ends_all_ranks(user1):
     ]
 
 
+def test_a_script_on_two_nodes_of_which_the_second_runs_out_of_memory(user1):
+    source = user1.file("ddp.py", (REPOSITORY / "examples" / "ddp.py").read_bytes())
+    text = source.read_text().replace(
+        "        if rank == 0:\n", "        if rank == 3:\n            os.kill(os.getpid(), 9)\n        if rank == 0:\n"
+    )
+    source.write_text(text)
+    done = user1.siflab("promote", str(source), *TWO_BY_TWO, "--json", "--wait", "--", "--epochs", "3")
+    run = json.loads(done.stdout)
+    assert (run["kind"], run["state"], run["exit_code"]) == ("script", "failed", 3)
+    assert (run["error"]["ename"], run["error"]["rank"]) == ("DeadProcess", 3)
+    said = user1.siflab("logs", run["id"]).stdout
+    assert "epoch 0: loss" in said and "Rank 3 was killed by SIGKILL" in said, "not that the first node was cancelled"
+    assert "rank 3 of 4 on" in log(run, 3)
+
+
 def test_the_warning_reaches_the_ranks_of_both_nodes_and_the_run_goes_on(user1):
     source = user1.notebook(
         "resume.ipynb",
