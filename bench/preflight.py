@@ -17,7 +17,8 @@ from siflab.notebook import Kernels, Surroundings, preflight, read_notebook
 
 GOAL = 1.0
 CELLS = [
-    "%matplotlib inline\nimport numpy as np\nimport torch\nfrom torch import nn\nfrom torch.utils.data import DataLoader",
+    "%matplotlib inline\nimport numpy as np\nimport torch\nfrom torch import nn\n"
+    "from torch.utils.data import DataLoader",
     "!nvidia-smi\ndevice = torch.device('cuda:0' if torch.cuda.is_available() else 'cpu')",
     "class Net{n}(nn.Module):\n    def __init__(self, width=64):\n        super().__init__()\n"
     "        self.layers = nn.Sequential(*[nn.Linear(width, width) for _ in range(3)])\n\n"

@@ -63,6 +63,11 @@ class Repository:
 ASKED = ("nodes", "gpus", "cpus", "mode", "time_seconds", "internet")
 
 
+def code_of(finding: Finding) -> str:
+    """With its severity, where that is less than a warning."""
+    return f"{finding.code} (info)" if finding.severity == "info" else finding.code
+
+
 def show(name: str, notebook: Notebook, one: Finding, lines: int) -> str:
     if one.cell is None:
         return f"== {name}: {one.message.en}"
@@ -108,11 +113,13 @@ def main() -> None:
             began = time.monotonic()
             found = preflight(notebook, repository.around(name, given))
             took += time.monotonic() - began
-            findings.update(one.code for one in found)
-            for code in {one.code for one in found}:
+            findings.update(code_of(one) for one in found)
+            for code in {code_of(one) for one in found}:
                 here[code] += 1
             shown += [
-                show(f"{repository.name}/{name}", notebook, one, given.lines) for one in found if one.code == given.show
+                show(f"{repository.name}/{name}", notebook, one, given.lines)
+                for one in found
+                if given.show in (one.code, code_of(one))
             ]
         with_code.update(here)
         read += count

@@ -3,8 +3,9 @@
 import ast
 from collections.abc import Mapping, Sequence
 
-from siflab.notebook.findings import Finding, Fix
+from siflab.notebook.findings import Finding, Fix, Severity
 from siflab.notebook.read import Cell
+from siflab.notebook.trees import perhaps
 from siflab.text import Text
 
 _ASKING = {"input": "input()", "raw_input": "raw_input()", "getpass": "getpass()", "breakpoint": "breakpoint()"}
@@ -13,13 +14,15 @@ _METHODS = {("getpass", "getpass"): "getpass()", ("pdb", "set_trace"): "pdb.set_
 
 
 def find_questions(cells: Sequence[Cell], trees: Mapping[int, ast.Module | None]) -> list[Finding]:
-    """One finding for each call that asks a person; a name that the notebook defines itself is its own affair."""
+    """One finding for each call that asks a person, no warning where that is only if something is missing; a name that
+    the notebook defines itself is its own affair."""
     own = {name for tree in trees.values() if tree is not None for name in _defined(tree)}
     findings = []
     for cell in cells:
         tree = trees.get(cell.index)
         if tree is None:
             continue
+        guarded = perhaps(tree)
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and (name := _asks(node.func, own)):
                 message = Text(
@@ -29,7 +32,8 @@ def find_questions(cells: Sequence[Cell], trees: Mapping[int, ast.Module | None]
                     "请在单元格中直接设定，或从文件、环境变量读取。",
                 )
                 fix = _without(cell, node) if name in _STOPS else None
-                findings.append(Finding("asks-a-person", "warning", message, cell.index, node.lineno, fix))
+                severity: Severity = "info" if node.lineno in guarded else "warning"
+                findings.append(Finding("asks-a-person", severity, message, cell.index, node.lineno, fix))
     return findings
 
 

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Sequence
 
-from siflab.notebook.findings import Finding, Fix
+from siflab.notebook.findings import Finding, Fix, Severity
 from siflab.notebook.magics import cell_magic
 from siflab.notebook.read import Cell
+from siflab.notebook.trees import Code, perhaps
 from siflab.text import Text
 
 _TOOL = r"(?:pip3?|conda|mamba|micromamba|uv\s+pip|apt|apt-get)"
@@ -17,16 +18,18 @@ _SHELL = re.compile(rf"^\s*{_INSTALL}")
 _SHELLS = ("bash", "sh", "script", "system", "sx")
 
 
-def find_installs(cells: Sequence[Cell]) -> list[Finding]:
-    """One finding for each line that installs something."""
+def find_installs(cells: Sequence[Cell], codes: Sequence[Code]) -> list[Finding]:
+    """One finding for each line that installs something; no warning where it is done only if a package is missing."""
     findings = []
+    guarded = {code.cell.index: perhaps(code.tree) for code in codes}
     for cell in cells:
         alone = _SHELL.match(cell.source) and "\n" not in cell.source.strip()  # IPython takes a magic without %
         pattern = _SHELL if alone or cell_magic(cell.source) in _SHELLS else _LINE
         for number, line in enumerate(cell.source.split("\n"), 1):
             if match := pattern.match(line):
                 fix = _commented(line) if pattern is _LINE and line == line.strip() else None
-                findings.append(Finding("installs-packages", "warning", _message(match[1]), cell.index, number, fix))
+                severity: Severity = "info" if number in guarded.get(cell.index, ()) else "warning"
+                findings.append(Finding("installs-packages", severity, _message(match[1]), cell.index, number, fix))
     return findings
 
 

@@ -40,9 +40,9 @@ def preflight(notebook: Notebook, around: Surroundings) -> list[Finding]:
     is_python = notebook.language == "python"
     trees = {cell.index: syntax_tree(cell.source) if is_python else None for cell in cells}
     findings += find_questions(cells, trees)
-    findings += find_installs(cells)
     findings += find_paths(cells, trees, around)
     codes = [Code(cell, tree) for cell in cells if (tree := trees[cell.index]) is not None]
+    findings += find_installs(cells, codes)
     findings += find_backends(cells, codes)
     findings += find_secrets(notebook, cells)
     if is_python:

@@ -69,6 +69,15 @@ def _calls(node: ast.AST, certain: bool) -> Iterator[Called]:
         yield from _calls(child, certain)
 
 
+def perhaps(tree: ast.Module) -> set[int]:
+    """Lines in a branch, or after an error, which a run may never come to."""
+    found: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If | ast.ExceptHandler):
+            found |= set(range(node.body[0].lineno, (node.end_lineno or 0) + 1))
+    return found
+
+
 def _suppresses(node: ast.AST) -> bool:
     return isinstance(node, ast.With | ast.AsyncWith) and any(
         isinstance(item.context_expr, ast.Call) and dotted(item.context_expr.func).endswith("suppress")

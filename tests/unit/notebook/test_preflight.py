@@ -35,6 +35,12 @@ def test_a_question_to_a_person(tmp_path, source, line):
     assert found(tmp_path, "a = 1", source) == [("asks-a-person", 1, line)]
 
 
+def test_a_question_only_if_something_is_missing(tmp_path):
+    source = "import os, getpass\nif 'KEY' not in os.environ:\n    os.environ['KEY'] = getpass.getpass()"
+    (finding,) = preflight(notebook(tmp_path, source), Surroundings())
+    assert (finding.code, finding.severity, finding.line) == ("asks-a-person", "info", 3)
+
+
 @pytest.mark.parametrize(
     "source",
     [
@@ -73,6 +79,20 @@ def test_no_question(tmp_path, source):
 )
 def test_installing(tmp_path, source, line):
     assert found(tmp_path, source) == [("installs-packages", 0, line)]
+
+
+@pytest.mark.parametrize(
+    ("source", "severity"),
+    [
+        ("try:\n    import x\nexcept ImportError:\n    !pip install x", "info"),
+        ("if 'google.colab' in str(get_ipython()):\n    %pip install x", "info"),
+        ("for name in ['x']:\n    !pip install {name}", "warning"),
+        ("try:\n    !pip install x\nfinally:\n    pass", "warning"),
+    ],
+)
+def test_installing_only_what_is_missing(tmp_path, source, severity):
+    findings = preflight(notebook(tmp_path, source), Surroundings())
+    assert [one.severity for one in findings if one.code == "installs-packages"] == [severity]
 
 
 @pytest.mark.parametrize(
