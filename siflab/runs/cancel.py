@@ -5,6 +5,7 @@ from siflab.runs.folder import read_json
 from siflab.runs.listing import folder_of, get_run
 from siflab.runs.run import Run
 from siflab.runs.viewer import Viewer
+from siflab.slurm.answers import as_job_id
 from siflab.slurm.commands import scancel
 from siflab.slurm.execute import require_reachable
 from siflab.text import Text
@@ -27,7 +28,8 @@ def cancel(viewer: Viewer, run_id: str) -> Run:
             )
         )
     arrays = (read_json(folder_of(viewer, run_id).submission) or {}).get("arrays") or []
-    jobs = [run.job_id, *(str(array["job_id"]) for array in arrays if array.get("job_id"))]
+    found = (as_job_id(array.get("job_id")) for array in arrays if isinstance(array, dict))
+    jobs = [run.job_id, *(job_id for job_id in found if job_id is not None)]
     done = require_reachable(viewer.slurm.run(scancel(list(dict.fromkeys(jobs)))))
     if not done.ok and not any(words in done.stderr.lower() for words in _GONE):
         words = done.stderr.strip().splitlines()[-1][:200] if done.stderr.strip() else f"exit code {done.returncode}"

@@ -23,6 +23,7 @@ from siflab.runs.reading import Reading
 from siflab.runs.run import Run
 from siflab.runs.status import GRACE, Status, Traces, derive, needs_accounting
 from siflab.runs.viewer import Viewer
+from siflab.slurm.answers import as_job_id
 from siflab.slurm.time import parse_timestamp
 from siflab.text import Text
 
@@ -184,7 +185,7 @@ class SweepReading(Reading):
         over = state not in (*_RUNNING, *_WAITING, "unknown")
         return Status(
             state=state,
-            job_id=self.submission.get("job_id"),
+            job_id=as_job_id(self.submission.get("job_id")),
             reason=words.points(dict(self.counts)),
             started_at=min((start for start in starts if start), default=None),
             ended_at=max((end for end in ends if end), default=None) if over else None,

@@ -15,6 +15,7 @@ from siflab.runs.run import Run
 from siflab.runs.source import source_changed
 from siflab.runs.status import Status, Traces, derive, is_earlier
 from siflab.runs.viewer import Viewer
+from siflab.slurm.answers import as_job_id
 from siflab.slurm.time import parse_timestamp
 from siflab.text import Text
 
@@ -192,7 +193,7 @@ def _from_kept(reading: Reading, kept: dict[str, Any]) -> Run:
     reason = kept.get("reason")
     status = Status(
         state=str(kept["state"]),
-        job_id=kept.get("job_id"),
+        job_id=as_job_id(kept.get("job_id")),
         reason=Text(str(reason.get("en", "")), str(reason.get("zh", ""))) if isinstance(reason, dict) else None,
         node=kept.get("node"),
         started_at=parse_timestamp(str(kept.get("started_at") or "")),

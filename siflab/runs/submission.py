@@ -10,7 +10,9 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from itertools import zip_longest
+from os import geteuid
 from pathlib import Path
+from stat import S_IWOTH
 from time import monotonic, sleep
 
 from siflab.errors import FieldError, Internal, Invalid, SlurmRefused, SlurmUnreachable
@@ -62,6 +64,7 @@ def submit(
     arrays = _arrays(viewer, prepared)
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _require_own(root)
         sweep(root)
         making = _reserve(root, run_id, wait)
         if making is None:
@@ -218,6 +221,23 @@ def refused(done: Completed) -> Invalid | SlurmRefused:
     if field:
         return Invalid([FieldError(field, "slurm-refused", message)])
     return SlurmRefused(Text(f"Slurm did not take the job: {message.en}.", f"Slurm 未接受该作业：{message.zh}。"))
+
+
+def _require_own(root: Path) -> None:
+    """In a folder of somebody else's, or that all may write to, another user can put their script in the place of ours
+    before the job begins. Raises Internal, OSError."""
+    link, folder = root.lstat(), root.stat()
+    if {link.st_uid, folder.st_uid} == {geteuid()} and not folder.st_mode & S_IWOTH:
+        return
+    raise Internal(
+        Text(
+            f"the folder {root} is not yours alone: its owner is not you, or everybody may write to it, so that "
+            "another user could change what your jobs run. Ask your administrator to give it to you (chown), or take "
+            "the right away (chmod o-w). Nothing was submitted.",
+            f"目录 {root} 不是您独有的：它的所有者不是您，或任何人都可以写入，因此其他用户可能改变您的"
+            "作业所运行的内容。请管理员将它交给您（chown），或取消该权限（chmod o-w）。没有提交任何作业。",
+        )
+    )
 
 
 def _cannot_write(root: Path, error: OSError) -> Internal:

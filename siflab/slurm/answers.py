@@ -7,6 +7,7 @@ The texts are the same from 22.05 to 24.11 (measured); they follow ``sbatch: err
 import re
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from siflab.slurm.time import parse_timestamp
 from siflab.text import Text
@@ -112,6 +113,12 @@ class Estimate:
     start: datetime | None
     nodes: str
     partition: str
+
+
+def as_job_id(value: Any) -> str | None:
+    """The job id that a file tells, None if that is none: a run's folder may be anybody's, and this is an argument."""
+    text = str(value)
+    return text if text.isascii() and text.isdigit() and len(text) <= 10 else None
 
 
 def parse_job_id(stdout: str) -> str | None:

@@ -49,7 +49,8 @@ def read_patterns(listed: Mapping[str, str]) -> dict[str, re.Pattern[str]]:
 
 
 def read_choices(patterns: Mapping[str, re.Pattern[str]], options: Any) -> dict[str, str]:
-    """The values by key; an empty one takes the place of the site's own, as in batchspawner. Raises Invalid."""
+    """The values by key; an empty one takes the place of the site's own, as in batchspawner, unless the
+    site gave a pattern that it does not match. Raises Invalid."""
     if options is None:
         return {}
     if not isinstance(options, Mapping):
@@ -68,6 +69,8 @@ def read_choices(patterns: Mapping[str, re.Pattern[str]], options: Any) -> dict[
             errors.append(FieldError(name, "wrong-type", Text("must be a text or a number", "必须是文本或数字")))
             continue
         text = str(value)
+        if not text and pattern.pattern != PATTERN and not pattern.fullmatch(text):
+            continue  # to leave a limit of the site's out is not to keep it
         if text and (len(text) > _LONGEST or not _PLAIN.fullmatch(text) or not pattern.fullmatch(text)):
             errors.append(
                 FieldError(

@@ -126,6 +126,16 @@ def test_cancel_asks_slurm_once_and_an_ended_run_not_at_all(viewer, slurm, reque
     assert slurm.count("scancel") == 1
 
 
+@pytest.mark.parametrize("job", ["--user=user1", "-u", "42 43", "٤٢", "4" * 11, ["42"], {"a": 1}])
+def test_a_job_id_out_of_a_folder_is_no_word_of_a_command(viewer, slurm, request_for, job):
+    run = submit(viewer, request_for())
+    path = Path(run.folder) / "submission.json"
+    told = json.loads(path.read_text())
+    path.write_text(json.dumps({**told, "arrays": [{"job_id": job}, job]}))
+    cancel(viewer, run.id)
+    assert [argv for argv in slurm.asked if argv[0] == "scancel"] == [["scancel", "42"]]
+
+
 @pytest.mark.parametrize(
     ("stderr", "refused"),
     [

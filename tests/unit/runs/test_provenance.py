@@ -59,7 +59,10 @@ def test_a_run_from_a_repository(viewer, repository):
     assert (told["resources"]["gpus"], told["request"]["gpus"], told["image"]["signature"]) == (2, 2, "not checked")
 
 
-HOSTILE = ["core.fsmonitor", "diff.external", "diff.x.textconv", "diff.x.command", "core.pager", "core.sshCommand"]
+HOSTILE = [
+    "filter.x.clean", "filter.x.process", "filter.a=b.c.clean",
+    "core.fsmonitor", "diff.external", "diff.x.textconv", "diff.x.command", "core.pager", "core.sshCommand",
+]  # fmt: skip
 
 
 @needs_git
@@ -69,7 +72,7 @@ def test_nothing_of_the_repositorys_settings_runs(tmp_path, repository):
     program.chmod(0o755)
     for name in HOSTILE:
         git(repository.parent, "config", name, str(program))
-    (repository.parent / ".gitattributes").write_text("* diff=x\n")
+    (repository.parent / ".gitattributes").write_text("* diff=x filter=x\n*.md filter=a=b.c\n")
     hooks = repository.parent / ".git" / "hooks"
     hooks.mkdir(exist_ok=True)
     shutil.copy(program, hooks / "post-index-change")

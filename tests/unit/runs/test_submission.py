@@ -1,13 +1,14 @@
 """Submitting: once, with everything checked before, and nothing left behind when it is refused."""
 
 import json
+import os
 import stat
 import threading
 from pathlib import Path
 
 import pytest
 
-from siflab.errors import Conflict, Invalid, SlurmRefused, SlurmUnreachable
+from siflab.errors import Conflict, Internal, Invalid, SlurmRefused, SlurmUnreachable
 from siflab.runs import RunRequest, cancel, get_run, list_runs, submit
 from siflab.runs.folder import RunFolder
 from tests.unit.runs.fake_slurm import SOCKET, TIMED_OUT, UNREACHABLE, done, failing
@@ -240,3 +241,24 @@ def test_the_same_key_at_the_same_moment_is_the_same_run(viewer, slurm, request_
 
 def test_no_run_yet(viewer):
     assert list_runs(viewer).as_dict() == {"runs": [], "slurm": {"reachable": True, "message": None}}
+
+
+@pytest.mark.parametrize("how", ["anybody may write", "another's", "another's link"])
+def test_nothing_is_submitted_from_a_folder_that_is_not_its_owners_alone(viewer, slurm, request_for, tmp_path, how):
+    root = Path(viewer.runs_root())
+    root.parent.mkdir(parents=True, exist_ok=True)
+    if how == "anybody may write":
+        root.mkdir()
+        root.chmod(0o757)
+    elif os.geteuid() != 0:
+        pytest.skip("only root can give a folder away")
+    elif how == "another's":
+        root.mkdir()
+        os.chown(root, 12345, 12345)
+    else:
+        root.symlink_to(tmp_path)
+        os.chown(root, 12345, 12345, follow_symlinks=False)
+    with pytest.raises(Internal, match="not yours alone"):
+        submit(viewer, request_for())
+    assert slurm.count("sbatch") == 0
+    assert made(viewer) == [] or how == "another's link"

@@ -283,6 +283,13 @@ CHOICES = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("pattern", "chosen"), [("[1-4]:00:00", {}), ("", {"runtime": ""}), ("([1-4]:00:00)?", {"runtime": ""})]
+)
+def test_an_empty_choice_does_not_lift_the_sites_limit(pattern, chosen):
+    assert read_choices(read_patterns({"runtime": pattern}), {"runtime": ""}) == chosen
+
+
 @pytest.mark.parametrize(("options", "chosen", "code"), CHOICES)
 def test_only_listed_options_reach_the_script(options, chosen, code):
     patterns = read_patterns({})
