@@ -6,7 +6,7 @@ import re
 from siflab.notebook.findings import Finding
 from siflab.notebook.program import Program
 from siflab.notebook.surroundings import Surroundings
-from siflab.notebook.trees import Called, text_of
+from siflab.notebook.trees import Called, perhaps, text_of
 from siflab.text import Text
 
 _FETCHES = re.compile(
@@ -30,7 +30,12 @@ def find_downloads(program: Program, around: Surroundings) -> list[Finding]:
     """One finding, at the first place, with the number of the others. What is in a cache already is not known."""
     if around.internet is not False:
         return []
-    found = [(cell.index, line) for cell, line, command in program.commands if _FETCHES.match(command)]
+    guarded = {code.cell.index: perhaps(code.tree) for code in program.codes}
+    found = [
+        (cell.index, line)
+        for cell, line, command in program.commands
+        if _FETCHES.match(command) and line not in guarded.get(cell.index, ())
+    ]
     found += [
         (cell.index, called.node.lineno)
         for cell, called in program.calls

@@ -21,7 +21,7 @@ _AUTOMAGIC = re.compile(
     r"|watermark|autoreload|tensorboard)\s+[^\s=(.,\[]",
 )
 """Magics that IPython takes without ``%``, in a cell of one line."""
-_PROMPT = re.compile(r"^(?:>>>|\.\.\.|In \[\d{1,6}\]:|\s{0,12}\.{3,}:)(?: |$)", re.ASCII)
+_PROMPT = re.compile(r"^(?:\s{0,12}(?:>>>|\.{3,}:?)|In \[\d{1,6}\]:)(?: |$)", re.ASCII)
 _MARKS = re.compile(r"'''|\"\"\"|['\"#(){}\[\]]|\\.")
 _COMMAND = re.compile(r"^\s*!{1,2}\s*(\S.*)$")
 _LINE_MAGIC = re.compile(r"^\s*%([A-Za-z_]\w*)[ \t]*(.*)$")

@@ -105,7 +105,8 @@ def test_a_cell_that_is_no_python(tmp_path, source, line):
     "source",
     [
         "", "%%html\n<b>", "x?", "?x", "  x = 1", "!ls", "files = !ls", "await f()", "%time x = 1", "pip install torch",
-        "cd data", ">>> x = 1\n>>> y = (x,\n...      2)", "f({\n...  'a': 1\n... })", "In [1]: x = 1", "%time x = 1\nprint('%d'\n  % x)",
+        "cd data", ">>> x = 1\n>>> y = (x,\n...      2)", "f({\n...  'a': 1\n... })", "In [1]: x = 1",
+        ">>> x = 1\n\n >>> y = 2", "%time x = 1\nprint('%d'\n  % x)",
         "!echo it's\ny = '''\n% of all\n! and more'''", "%matplotlib inline\nx = {'a': \"it's\",  # (\n  'b': 5\n  % 3}",
     ],
 )  # fmt: skip

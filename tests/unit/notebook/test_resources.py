@@ -182,6 +182,7 @@ def test_a_training(tmp_path, case):
 
 DOWNLOADS = {
     "a command": ("!wget https://example.org/x", True),
+    "if it is missing": ("try:\n    import mine\nexcept ImportError:\n    !git clone https://example.org/mine", False),
     "a clone": ("%%bash\ngit clone https://example.org/x", True),
     "a model": ("AutoModel.from_pretrained('org/name')", True),
     "a model that is written here": ("m.save_pretrained('org/name')\nAutoModel.from_pretrained('org/name')", False),
