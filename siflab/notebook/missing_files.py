@@ -65,8 +65,7 @@ def _read_path(called: Called) -> str | None:
         return None
     if called.name in _OPENS:
         mode = called.node.args[1] if len(called.node.args) > 1 else called.keyword("mode")
-        reads = mode is None or (text_of(mode) or "w").lstrip("btU").startswith("r")
-        return path if reads and "+" not in (text_of(mode) or "") else None
+        return path if mode is None or (text_of(mode) or "w").lstrip("btU").startswith("r") else None
     return path if called.name in _READS or _TABLES.fullmatch(called.name) else None
 
 

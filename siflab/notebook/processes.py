@@ -21,12 +21,10 @@ _STARTS = ("Process", "Pool", "ProcessPoolExecutor", "map", "imap", "imap_unorde
 
 def find_spawns(program: Program) -> list[Finding]:
     """A new Python begins without the cells, so a function or class of theirs cannot be found in it."""
-    other = [called for _, called in program.calls if _chooses_other(called)]
+    other = any(_chooses_other(called) for _, called in program.calls)
     findings = []
     for cell, called in program.calls:
-        spawns = called.name.endswith(("mp.spawn", "multiprocessing.spawn")) or (
-            other and called.last in _STARTS and called not in other
-        )
+        spawns = called.name.endswith(("mp.spawn", "multiprocessing.spawn")) or (other and called.last in _STARTS)
         name = _own(called, program) if spawns else None
         if name is not None:
             message = Text(

@@ -106,7 +106,8 @@ def test_a_cell_that_is_no_python(tmp_path, source, line):
     [
         "", "%%html\n<b>", "x?", "?x", "  x = 1", "!ls", "files = !ls", "await f()", "%time x = 1", "pip install torch",
         "cd data", ">>> x = 1\n>>> y = (x,\n...      2)", "f({\n...  'a': 1\n... })", "In [1]: x = 1",
-        ">>> x = 1\n\n >>> y = 2", "%time x = 1\nprint('%d'\n  % x)",
+        ">>> x = 1\n\n >>> y = 2",
+        "!echo '''\n%time x = 1", "%time x = 1\nprint('%d'\n  % x)",
         "!echo it's\ny = '''\n% of all\n! and more'''", "%matplotlib inline\nx = {'a': \"it's\",  # (\n  'b': 5\n  % 3}",
     ],
 )  # fmt: skip
@@ -162,6 +163,7 @@ def test_a_backend_that_needs_a_browser_has_a_fix(tmp_path):
     assert (finding.line, finding.fix.kind, finding.fix.text) == (2, "replace-line", "  %matplotlib inline")
     assert finding.as_dict()["fix"]["title"]["zh"]
     assert of(found(tmp_path, "%matplotlib inline", "%matplotlib", "x = '''\n%matplotlib widget\n'''")) == []
+    assert of(found(tmp_path, "import matplotlib as mpl\nmpl.use('Qt5Agg')")) == [("needs-a-browser", 0, 2)]
     for name in ("TkAgg", "module://ipympl.backend_nbagg", "widget"):
         assert of(found(tmp_path, f"import matplotlib\nmatplotlib.use('{name}')")) == [("needs-a-browser", 0, 2)]
     assert of(found(tmp_path, "import matplotlib\nmatplotlib.use('Agg')\nmine.use('TkAgg')"))[:-1] == []

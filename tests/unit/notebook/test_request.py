@@ -98,7 +98,7 @@ def test_a_fix_as_openapi_has_it():
 MISSING = [
     "open('gone.txt')", "with open('gone.txt', 'rb') as f:\n    f.read()", "import pandas as pd\npd.read_csv('data/gone.csv')",
     "import numpy as np\nfor i in [1]:\n    np.load('./gone.npy')", "import torch\ntorch.load('gone.pt', map_location='cpu')",
-    "from PIL import Image\nImage.open('../gone.png')", "!ls\nopen('gone.txt')",
+    "from PIL import Image\nImage.open('../gone.png')", "!ls\nopen('gone.txt', 'r+')",
 ]  # fmt: skip
 
 
@@ -114,6 +114,7 @@ NOT_MISSING = [
     ["open('/gone/x.txt')"], ["open('~/gone.txt')"], ["open(f'gone.txt')"], ["open('LICENSE')"], ["open('a*.txt')"],
     ["def f():\n    open('gone.txt')"], ["if True:\n    open('gone.txt')"],
     ["try:\n    open('gone.txt')\nexcept OSError:\n    pass"],
+    ["from contextlib import suppress\nwith suppress(OSError):\n    open('gone.txt')"],
     ["from pathlib import Path\nPath('gone.txt').write_text('x')", "open('gone.txt')"],
     ["import pandas as pd\npd.read_csv('https://example.org/gone.csv')"],
     ["import pandas as pd\npd.DataFrame().to_csv('gone.csv')", "pd.read_csv('gone.csv')"],
