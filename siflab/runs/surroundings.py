@@ -26,7 +26,7 @@ def surroundings(
     ask_slurm: bool = False,
 ) -> Surroundings:
     """In a session with the run's image, the image's kernels and modules are those that are here. With `ask_slurm` the
-    partition's limit is asked for, once in ten minutes; what Slurm does not say in two seconds is not known."""
+    partition's limit is asked for, once in ten minutes; what Slurm does not say in 0.7 seconds is not known."""
     session = viewer.in_session
     same_image = session is not None and session.image_id == resources.image_id
 
@@ -58,9 +58,9 @@ def _max_times(viewer: Viewer) -> dict[str, int | None]:
     """Partition -> the most seconds that a job of it may ask for."""
     until, known = viewer.memory.get(_max_times, (0.0, {}))
     if time.monotonic() >= until:
-        answer = viewer.slurm.run(scontrol_partitions(), timeout=2)
+        answer = viewer.slurm.run(scontrol_partitions(), timeout=0.7)
         known = {partition.name: partition.max_time for partition in parse_partitions(answer.stdout)}
-        viewer.memory[_max_times] = (time.monotonic() + 600, known)
+        viewer.memory[_max_times] = (time.monotonic() + (600 if known else 60), known)
     return dict(known)
 
 

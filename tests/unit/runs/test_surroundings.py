@@ -17,7 +17,7 @@ def test_the_partitions_limit_is_asked_for_once_and_not_to_submit(viewer, slurm,
     assert codes(viewer, request_for(time="7:00:00")) == ["longer-than-partition"]
     assert codes(viewer, request_for(time="6:00:00")) == []
     assert slurm.count("scontrol") == 1
-    assert [timeout for argv, timeout in slurm.timeouts if argv[0] == "scontrol"] == [2]
+    assert [timeout for argv, timeout in slurm.timeouts if argv[0] == "scontrol"] == [0.7]
 
 
 @pytest.mark.parametrize("answer", [UNREACHABLE, TIMED_OUT])
