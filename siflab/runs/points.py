@@ -97,8 +97,7 @@ class _PointReading(Reading):
         if self.alive is not None:
             return self.alive
         began = read_json(self.folder.attempt(self.last).folder / "job.json") if self.last else None
-        found = str((began or {}).get("job_id") or "")
-        return found if found.isdigit() else None
+        return as_job_id((began or {}).get("job_id"))
 
     def status(self, traces: Traces, evidence: Evidence, now: datetime) -> Status:
         if traces.job_id is not None or not evidence.reachable or traces.not_submitted:
