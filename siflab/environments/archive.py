@@ -33,7 +33,7 @@ sys.exit(main(sys.argv[1:]))
 def build_archive() -> bytes:
     """The bytes of a zip file with this package and what it needs of Siflab. The same sources give the same bytes."""
     entries = {"siflab/__init__.py": b""}
-    for name in ("text.py", "errors.py"):
+    for name in ("text.py", "errors.py", "ownership.py"):
         entries[f"siflab/{name}"] = (_HERE.parent / name).read_bytes()
     for source in _HERE.glob("*.py"):
         entries[f"siflab/environments/{source.name}"] = source.read_bytes()

@@ -10,12 +10,15 @@ from siflab.environments.pip import disk_full, environment, quota_reached
 from siflab.environments.stop import Stop, run
 from siflab.environments.store import Environment
 from siflab.errors import Conflict, Internal
+from siflab.ownership import is_ours_alone
 from siflab.text import Text
 
 
 def make_venv(wanted: Environment, stop: Stop) -> None:
     """The image's Python may itself be of a virtual environment, whose packages a venv does not inherit: a .pth file
-    names its folders, behind the environment's own."""
+    names its folders, behind the environment's own. Raises Internal where another user could change what is made."""
+    wanted.place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    require_own(wanted)
     wanted.venv.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     argv = [sys.executable, "-I", "-m", "venv", "--system-site-packages", "--without-pip", str(wanted.venv)]
     code, output = run(argv, stop, env=environment(), cwd="/")
@@ -27,6 +30,20 @@ def make_venv(wanted: Environment, stop: Stop) -> None:
     pip = wanted.venv / "bin" / "pip"
     pip.write_text('#!/bin/sh\nexec "${0%/*}/python" -m pip "$@"\n', "utf-8")  # the image's pip, in this environment
     pip.chmod(0o755)
+
+
+def require_own(environment: Environment) -> None:
+    """Raises Internal for one in a folder of another user's, OSError when the folder is not there."""
+    if not is_ours_alone(environment.place):
+        raise Internal(
+            Text(
+                f"{environment.place} is not yours alone: its owner is not you, or everybody may write to it, so that "
+                "another user could change what your kernels run. Name a folder of your own with --root, or ask your "
+                "administrator for this one",
+                f"{environment.place} 不是您独有的：它的所有者不是您，或任何人都可以写入，因此其他用户可能改变您的"
+                "内核所运行的内容。请用 --root 指定您自己的目录，或请管理员处理该目录",
+            )
+        )
 
 
 def check_kernel(done: Environment) -> None:

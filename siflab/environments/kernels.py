@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import sys
+from importlib.resources import files
 from pathlib import Path
 
 from siflab.environments.place import FOLDER, Place, short
@@ -31,14 +33,18 @@ def spec_folder(place: Place, environment: Environment) -> Path:
 
 
 def write_spec(place: Place, environment: Environment) -> None:
-    """Kernels of it find its programs first; ``pip`` in a cell installs into it. Raises OSError."""
+    """Kernels of it find its programs first; ``pip`` in a cell installs into it. Each start looks whose folder it is:
+    scratch is cleaned, and then another user can put theirs there. Raises OSError."""
     folder = spec_folder(place, environment)
     folder.mkdir(parents=True, exist_ok=True)
+    starter = folder / "start.py"
+    starter.write_text(files("siflab").joinpath("ownership.py").read_text("utf-8"), "utf-8")
+    kernel = [f"{environment.venv}/bin/python", "-m", "ipykernel_launcher", "-f", "{connection_file}"]
     title = environment.title.get("en") or environment.image_id
     write_json(
         folder / "kernel.json",
         {
-            "argv": [f"{environment.venv}/bin/python", "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+            "argv": [sys.executable, "-I", "-S", str(starter), str(environment.place), *kernel],
             "display_name": f"{environment.name} (my packages on {title})",
             "language": "python",
             "metadata": {"debugger": True, "siflab": {"environment": environment.name, "image": environment.identity}},

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from siflab.environments.building import check_kernel, make_venv
+from siflab.environments.building import check_kernel, make_venv, require_own
 from siflab.environments.clearing import in_words, take_away, which
 from siflab.environments.kernels import write_spec
 from siflab.environments.locks import locked
@@ -97,6 +97,7 @@ def install(
     with in_words(store.root), locked(store.root, name, place.id):
         before = store.require(name)
         _must_be_ready(before)
+        require_own(before)
         after = replace(
             before,
             packages=merged(before.packages, packages),
@@ -251,8 +252,7 @@ def _folder_for(place: Place, name: str, root: str | None) -> Path:
 
 def _same_root(place: Place, old: Environment) -> str | None:
     """The scratch or home of today for one that lay there, the same folder for one that lay elsewhere."""
-    root = Path(old.folder).parent.parent
-    return next((name for name, path in place.roots().items() if path == root), str(root))
+    return next((name for name, path in place.roots().items() if path == old.place), str(old.place))
 
 
 def _changes(before: list[str], after: list[str]) -> dict[str, tuple[str | None, str | None]]:

@@ -56,6 +56,11 @@ class Environment:
         return self.identity.partition(":")[2][:12]
 
     @property
+    def place(self) -> Path:
+        """Where it was made, with all others there: the site's scratch, the home, or what the person named."""
+        return Path(self.folder).parent.parent
+
+    @property
     def venv(self) -> Path:
         return Path(self.folder) / "venv"
 

@@ -33,6 +33,12 @@ class AttemptFolder:
         return self.place / "attempts" / str(self.number)
 
     @property
+    def is_linked(self) -> bool:
+        """Whether the folder lies elsewhere in truth: what is there is not written to by whoever looks at the run."""
+        above = () if self.point is None else (self.place, self.place.parent)
+        return any(folder.is_symlink() for folder in (self.folder, self.folder.parent, *above))
+
+    @property
     def output(self) -> Path:
         return self.folder / "output.ipynb"
 

@@ -6,6 +6,7 @@ standard library is enough. It may be called again, and by several at once: all 
 
 from __future__ import annotations
 
+import errno
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -39,9 +40,11 @@ class Recovery:
 
 def recover(run: Path | str, number: int, point: int | None = None) -> Recovery | None:
     """Replay the journal of attempt `number` (of a sweep's point, if given) into its output.ipynb; None when the
-    attempt has a result, or never began to write. What was already replayed is not replayed again. Raises OSError,
-    BadNotebook."""
+    attempt has a result, or never began to write. What was already replayed is not replayed again. Raises OSError, also
+    for a folder that is a link, and BadNotebook."""
     attempt = AttemptFolder(Path(run), number, point)
+    if attempt.is_linked:
+        raise OSError(errno.ELOOP, "its folder is a link", str(attempt.folder))
     if not attempt.folder.is_dir() or read_result(attempt) is not None:
         return None
     journal_bytes = attempt.journal.stat().st_size if attempt.journal.exists() else 0

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Protocol
 from siflab.errors import Conflict, FieldError, Internal, Invalid
 from siflab.runs.evidence import ask_queue
 from siflab.runs.export_index import render
-from siflab.runs.folder import RunFolder, read_json
+from siflab.runs.folder import DATA, RunFolder, read_json
 from siflab.runs.listing import look
 from siflab.runs.place import place_of
 from siflab.runs.provenance import looks_secret, provenance
@@ -30,7 +30,6 @@ _JOURNAL = "outputs.jsonl"
 """Whole, where an attempt left no result; else the executed notebook has all that is in it."""
 _LEFT_OUT = frozenset({"runner.pyz", "status.json", "points-status.json"})
 """Made anew from the rest, or by Siflab itself."""
-_DATA = ("checkpoints", "outputs", "tensorboard")
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ def export(
     kind = _kind(path)
     seen = look(viewer, [folder], ask_queue(viewer))[0][0]
     told = provenance(viewer, folder)
-    with_data = [name for name, wanted in zip(_DATA, (checkpoints, outputs, outputs), strict=True) if wanted]
+    with_data = [name for name, wanted in zip(DATA, (checkpoints, outputs, outputs), strict=True) if wanted]
     left_out: set[str] = set()
     cut: list[str] = []
     files = 0
@@ -141,7 +140,7 @@ def _walk(folder: Path, prefix: str, with_data: list[str], left_out: set[str]) -
         name, at_place = f"{prefix}{entry.name}", prefix == "" or _is_point(prefix)
         if entry.name.startswith(".") or (prefix == "" and entry.name in _LEFT_OUT):
             continue
-        is_data = at_place and entry.name in _DATA
+        is_data = at_place and entry.name in DATA
         if is_data and entry.name not in with_data:
             if _has_anything(Path(entry.path)):
                 left_out.add(entry.name)

@@ -24,6 +24,8 @@ MAKING = ".making-"
 ABANDONED = 120.0
 """Seconds after which such a folder belongs to a process that was killed."""
 _REMOVED = ".removed-"
+DATA = ("checkpoints", "outputs", "tensorboard")
+"""Folders of what a run's own code writes, in the run's folder or a point's; links, where the site has a scratch."""
 
 
 @dataclass(frozen=True)

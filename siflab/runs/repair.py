@@ -105,7 +105,7 @@ def _repaired(attempt: AttemptFolder) -> Repaired:
     output = str(attempt.output) if attempt.output.exists() else None
     if read_result(attempt) is not None:
         return Repaired(number, "whole", point, output=output)
-    if attempt.folder.is_symlink() or attempt.folder.parent.is_symlink() or attempt.place.is_symlink():
+    if attempt.is_linked:
         return Repaired(number, "failed", point, why="its folder is a link")
     if not attempt.journal.is_file():
         return Repaired(number, "empty", point, output=output)

@@ -34,8 +34,8 @@ _STATES = {
     "PREEMPTED": "cancelled",
     "REVOKED": "unknown",
 }
-_NO_ATTEMPT = (71, 0)
-_BY_CODE = {(0, 53): words.NO_LOG, _NO_ATTEMPT: words.PROBLEMS["no-attempt"]}
+_NO_ATTEMPT, _NOT_YOURS = (71, 0), (79, 0)
+_BY_CODE = {(0, 53): words.NO_LOG, _NO_ATTEMPT: words.PROBLEMS["no-attempt"], _NOT_YOURS: words.PROBLEMS["not-yours"]}
 """By ExitCode, of a job that left no word of its own: its --output cannot be opened (measured), or it could make no
 folder for its attempt."""
 _APART = timedelta(seconds=60)

@@ -10,13 +10,12 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from itertools import zip_longest
-from os import geteuid
 from pathlib import Path
-from stat import S_IWOTH
 from time import monotonic, sleep
 
 from siflab.errors import FieldError, Internal, Invalid, SlurmRefused, SlurmUnreachable
 from siflab.inside import build_archive
+from siflab.ownership import is_ours_alone
 from siflab.runs.evidence import ask_queue
 from siflab.runs.folder import ABANDONED, MAKING, RunFolder, find_folder, read_json, sweep, write_file, write_json
 from siflab.runs.listing import get_run
@@ -226,8 +225,7 @@ def refused(done: Completed) -> Invalid | SlurmRefused:
 def _require_own(root: Path) -> None:
     """In a folder of somebody else's, or that all may write to, another user can put their script in the place of ours
     before the job begins. Raises Internal, OSError."""
-    link, folder = root.lstat(), root.stat()
-    if {link.st_uid, folder.st_uid} == {geteuid()} and not folder.st_mode & S_IWOTH:
+    if is_ours_alone(root):
         return
     raise Internal(
         Text(

@@ -98,6 +98,12 @@ PROBLEMS: dict[str, Text] = {
         "The nodes could not find each other: the address of the first node is not known; tell your administrator.",
         "各节点无法相互连接：首个节点的地址未知；请联系管理员。",
     ),
+    "not-yours": Text(
+        "The run's folder, or yours on scratch, is not yours alone, so nothing was run there (the log says which): its "
+        "owner is not you, or everybody may write to it. Ask your administrator for it.",
+        "运行目录或您的临时存储目录不是您独有的，因此没有运行（见日志）：所有者不是您，或任何人都可以写入。"
+        "请联系管理员。",
+    ),
     "signal": Text(
         "The process that runs the notebook was killed. What was printed until then is kept; see the log.",
         "运行 notebook 的进程被终止。此前的输出均已保留；请查看日志。",

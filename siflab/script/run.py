@@ -22,7 +22,7 @@ LOG, ARRAY_LOG = "%x-%j.out", "%x-%A_%a.out"
 job)."""
 PROBLEMS = {
     "no-attempt": 71, "no-singularity": 72, "no-image": 73, "no-bind": 74, "no-container": 75, "signal": 76,
-    "no-requeue": 77, "no-rendezvous": 78,
+    "no-requeue": 77, "no-rendezvous": 78, "not-yours": 79,
 }  # fmt: skip
 """Exit codes of the script besides the runner's (`siflab.inside.EXIT_CODES`), by the `problem` that end.json names. All
 are under 128, since Slurm shows a higher one as a signal."""

@@ -123,9 +123,10 @@ def parse_qos(text: str) -> dict[str, QosLimit]:
     return {name: QosLimit(_limit(wall), frozenset(flags.split(","))) for name, wall, flags in rows}
 
 
-def association_query(user: str) -> list[str]:
-    """What a user's associations inherit from their accounts is shown with them."""
-    where = [f"user={user}", "format=account,partition,maxwall"]
+def association_query(user: str, cluster: str) -> list[str]:
+    """What a user's associations inherit from their accounts is shown with them. One database serves many clusters, and
+    each has its own limits: `cluster` is as ClusterName in slurm.conf, in small letters."""
+    where = [f"user={user}", f"cluster={cluster}", "format=account,partition,maxwall"]
     return ["sacctmgr", "--noheader", "--parsable2", "show", "association", *where]
 
 

@@ -60,7 +60,7 @@ MAY_IMPORT = {
         "siflab.runs",
     },
 }
-COMMON = {"siflab", "siflab.text", "siflab.errors", "siflab.model_errors"}
+COMMON = {"siflab", "siflab.text", "siflab.errors", "siflab.model_errors", "siflab.ownership"}
 SELF_CONTAINED = {"siflab.node", "siflab.inside"}
 
 

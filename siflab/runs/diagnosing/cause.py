@@ -20,13 +20,14 @@ _BY_PROBLEM = {
     "no-container": "container",
     "no-requeue": "no_requeue",
     "no-rendezvous": "rendezvous",
+    "not-yours": "not_yours",
 }
 _CERTAIN = frozenset({"host_memory", "time_limit", "preemption", "node_failure"})
 """Lines of Slurm's that explain whatever exception there is besides."""
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGABRT, signal.SIGFPE)
 _KERNELS = ("DeadKernel", "DeadProcess", "Unknown")
 """What the runner calls the end of a process that left no word."""
-_BY_CODE = {(0, 53): "no_log", (71, 0): "disk_full"}
+_BY_CODE = {(0, 53): "no_log", (71, 0): "disk_full", (79, 0): "not_yours"}
 """By Slurm's ExitCode, of a job that left no word of its own (`siflab.runs.status`)."""
 
 

@@ -67,6 +67,13 @@ MACHINE: dict[str, Told] = {
         "Go on with `siflab resume {id}`: its checkpoints are kept.",
         "可用 `siflab resume {id}` 继续：检查点均已保留。",
     ),
+    "not_yours": told(
+        "The run's folder, or yours on scratch, is not yours alone: nothing was run there.",
+        "运行目录或您的临时存储目录不是您独有的：没有在其中运行任何程序。",
+        "Another user could have changed what runs. Ask your administrator to give the folder that the log names to "
+        "you (chown), or to take the right away (chmod o-w).",
+        "其他用户可能改变所运行的内容。请管理员将日志中所述的目录交给您（chown），或取消该权限（chmod o-w）。",
+    ),
     "shared_memory": told(
         "Shared memory (/dev/shm) did not suffice.",
         "共享内存（/dev/shm）不足。",

@@ -6,7 +6,7 @@
 #
 # Exit codes: 0 completed, 1 a cell failed, 3 the kernel died, 4 a cell took too long, 5 stopped by a signal, 70 the runner
 # could not work; 71 no folder for the attempt, 72 no Singularity, 73 no image, 74 a bind is missing, 75 the container did
-# not start, 76 ended by a signal@{more_codes}.
+# not start, 76 ended by a signal, 79 a folder is not yours alone@{more_codes}.
 #
 @{directives}
 
@@ -37,6 +37,11 @@ fail() { # exit code, problem, English, Chinese
   say "$3"
   say "$4"
   finish "$1" "$2"
+}
+
+is_ours() { # a folder that we own, where not everybody may write, and to which no other user's link leads
+  case $(stat -c %u "$1") in "$EUID" | 0) ;; *) return 1 ;; esac
+  [ -O "$1" ] && [ $((0$(stat -Lc %a "$1") & 2)) -eq 0 ]
 }
 
 make_attempt() { # each start of the job by Slurm, also after a requeue, gets a folder of its own
@@ -78,6 +83,9 @@ main() {
   fi
   umask 077
 @{place}
+  is_ours "$run" || fail 79 not-yours \
+    "$run is not yours alone (its owner, or its mode): another user could change what runs here" \
+    "$run 不是您独有的（所有者或权限）：其他用户可能改变此处运行的内容"
   starts=$((before + ${SLURM_RESTART_COUNT:-0} + 1))
   make_attempt
   exec >> "$folder/logs/run.log" 2>&1

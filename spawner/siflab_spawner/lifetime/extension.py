@@ -12,13 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from siflab.config.session_rules import ExtensionSite
 from siflab.errors import Conflict, FieldError, Invalid, NotFound, SlurmRefused, SlurmUnreachable
 from siflab.slurm import limits
+from siflab.slurm.commands import scontrol_config
 from siflab.slurm.execute import Completed, Slurm, require_reachable
 from siflab.slurm.limits import RunningJob
 from siflab.slurm.records import Unreadable
+from siflab.slurm.scontrol import parse_config
 from siflab.slurm.time import format_time
 from siflab.text import Text
 from siflab_spawner import metrics
@@ -32,7 +35,8 @@ if TYPE_CHECKING:
 
 _REMEMBERED = 60.0  # seconds for which an answer of Slurm serves pages; who extends gets a new one of all but accounts
 _LONG = 900.0  # the same for what hardly ever changes
-_locks: dict[str, asyncio.Lock] = {}
+_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+"""By job id; there as long as somebody holds or awaits one, so that two never have different ones of a job."""
 _answers: dict[tuple[Slurm, tuple[str, ...]], tuple[float, Completed]] = {}
 
 OFF = Text("This site does not let sessions be extended.", "本站点不允许延长会话。")
@@ -88,32 +92,28 @@ async def extend(spawner: "SingularitySlurmSpawner", seconds: int, seen_end: dat
     """
     rule, session = _rule(spawner), spawner.session
     lock = _locks.setdefault(session.job_id, asyncio.Lock())
-    try:
-        async with lock:
-            job = await _job(spawner, 0)
-            now = await _possible(spawner, rule, job, 0)
-            wanted = -(-seconds // 60) * 60
-            if seen_end is not None and job.end is not None and job.end >= seen_end + timedelta(seconds=seconds):
-                return now
-            _check(now, wanted)
-            assert job.time_limit is not None
-            await _set_limit(spawner.slurm, job, job.time_limit + wanted)
-            session.extensions += 1
-            metrics.EXTENDED.labels("granted").inc()
-            spawner.persist()
-            spawner.log.info(
-                "siflab: job %s of %s may run for %s in all, %s more; asked for by %s",
-                job.job_id,
-                spawner._log_name,
-                format_time(job.time_limit + wanted),
-                format_time(wanted),
-                by,
-            )
-            await spawner.watcher.look(job.job_id)
-            return await _possible(spawner, rule, await _job(spawner, 0), _REMEMBERED)
-    finally:
-        if not lock.locked():
-            _locks.pop(session.job_id, None)
+    async with lock:
+        job = await _job(spawner, 0)
+        now = await _possible(spawner, rule, job, 0)
+        wanted = -(-seconds // 60) * 60
+        if seen_end is not None and job.end is not None and job.end >= seen_end + timedelta(seconds=seconds):
+            return now
+        _check(now, wanted)
+        assert job.time_limit is not None
+        await _set_limit(spawner.slurm, job, job.time_limit + wanted)
+        session.extensions += 1
+        metrics.EXTENDED.labels("granted").inc()
+        spawner.persist()
+        spawner.log.info(
+            "siflab: job %s of %s may run for %s in all, %s more; asked for by %s",
+            job.job_id,
+            spawner._log_name,
+            format_time(job.time_limit + wanted),
+            format_time(wanted),
+            by,
+        )
+        await spawner.watcher.look(job.job_id)
+        return await _possible(spawner, rule, await _job(spawner, 0), _REMEMBERED)
 
 
 def _rule(spawner: "SingularitySlurmSpawner") -> ExtensionSite:
@@ -190,11 +190,12 @@ async def _possible(spawner: "SingularitySlurmSpawner", rule: ExtensionSite, job
 
 async def _caps(spawner: "SingularitySlurmSpawner", rule: ExtensionSite, job: RunningJob, age: float) -> Sequence[Cap]:
     slurm = spawner.slurm
+    cluster = spawner.site.slurm.cluster or parse_config(await _ask(slurm, scontrol_config(), _LONG)).get("ClusterName")
     partition, reservations, qos, associations = await asyncio.gather(
         _ask(slurm, limits.partition_query(job.partition), age),
         _ask(slurm, limits.reservations_query(), age),
         _ask(slurm, limits.qos_query(), max(age, _REMEMBERED)),
-        _ask(slurm, limits.association_query(job.user), _LONG if age else _REMEMBERED),
+        _ask(slurm, limits.association_query(job.user, (cluster or "").lower()), _LONG if age else _REMEMBERED),
     )
     try:
         return caps_of(

@@ -60,13 +60,22 @@ def roles(site: Site) -> list[dict[str, Any]]:
 
 
 def limit_of(site: Site, idle: IdleSite, options: Any) -> int:
-    """Seconds that a server with these user options may be unused."""
+    """Seconds that a server with these user options, which `note_gpus` completed, may be unused."""
     chosen: Mapping[str, Any] = options if isinstance(options, Mapping) else {}
     profile = site.profiles.get(str(chosen.get("profile", "")))
     gpus = chosen.get("gpus")
     if gpus in (None, ""):
         gpus = profile.gpus if profile is not None else 0
     return idle.limit(0 if str(gpus) == "0" else 1)
+
+
+def note_gpus(spawner: "SingularitySlurmSpawner", gpus: int) -> None:
+    """The culler, a process of its own, sees of a server only its user options: where they do not say whether it has
+    GPUs (no option at all, the key of a wrapper's profile), this is added to them."""
+    idle, owner = spawner.site.session.idle, spawner.owner
+    options = owner.user_options or {}
+    if idle is not None and limit_of(spawner.site, idle, options) != idle.limit(gpus):
+        owner.user_options = owner.orm_spawner.user_options = {**options, "gpus": gpus}
 
 
 def activity_environment(site: Site) -> dict[str, str]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from siflab.slurm.execute import PosixUser
+from siflab_spawner.lifetime.idle import note_gpus
 from siflab_spawner.start.environment import claim_ca, claim_url
 from siflab_spawner.start.facts import session_facts
 from siflab_spawner.start.job_script import claim_config, job_script
@@ -39,6 +40,7 @@ async def session_job(spawner: "SingularitySlurmSpawner", user: PosixUser) -> Se
         session.facts = old.facts
         return SessionJob(session, old.argv, old.script, Preparation(old.log_pattern))
     resources = spawner.resources or await spawner.choose_resources()
+    note_gpus(spawner, resources.gpus)
     preparation = await prepare(spawner.slurm, user, site, resources, spawner.hub_sees_paths)
     session.facts = session_facts(site, resources, user)
     argv = sbatch_argv(

@@ -13,6 +13,7 @@ from siflab.environments.stop import Stop, Stopped
 from siflab.environments.store import MAKING, write_json
 from siflab.errors import Conflict, Internal, Invalid, NotFound
 from tests.unit.environments.conftest import a_place
+from tests.unit.others_folders import HOW, give_away
 
 
 def python(environment, code):
@@ -34,7 +35,7 @@ def test_an_environment_has_its_packages_before_the_images_and_a_kernel(place, w
         "1.0 99.0"
     )
     spec = json.loads((spec_folder(place, made) / "kernel.json").read_text())
-    assert spec["argv"][0] == f"{made.venv}/bin/python"
+    assert spec["argv"][-5] == f"{made.venv}/bin/python"
     assert spec["display_name"] == "nlp (my packages on Stock)"
     (found,) = Store(place).all()
     assert (found, found.state) == (made, "ready")
@@ -187,3 +188,24 @@ def test_a_damaged_record_is_not_ours(place):
     for record in ({"name": "nlp"}, {"name": 3}, {"name": "other", "identity": place.identity}):
         write_json(folder / "environment.json", record)
         assert Store(place).all() == []
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_nothing_of_another_users_is_run(tmp_path, wheels, how):
+    """Scratch is cleaned, and then anybody can make a folder of this name."""
+    place = a_place(tmp_path / "home", scratch=str(tmp_path / "scratch" / "user1"))
+    made = create(place, "nlp", ["ipykernel"])
+    spec = json.loads((spec_folder(place, made) / "kernel.json").read_text())
+    started = [*spec["argv"][:-4], "-c", "print('a kernel')"]
+    assert subprocess.run(started, capture_output=True, text=True, check=True).stdout == "a kernel\n"
+    give_away(tmp_path / "scratch" / "user1", how)
+    refused = subprocess.run(started, capture_output=True, text=True, check=False)
+    assert (refused.returncode, refused.stdout) == (1, "") and "not yours alone" in refused.stderr
+    for change in (
+        lambda: install(place, "nlp", ["siflabtiny"]),
+        lambda: rebuild(place, "nlp", again=True),
+        lambda: create(place, "other", ["siflabtiny"]),
+    ):
+        with pytest.raises(Internal, match="not yours alone"):
+            change()
+    assert create(place, "other", [], root="home").folder.startswith(str(tmp_path / "home"))

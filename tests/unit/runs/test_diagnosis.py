@@ -53,6 +53,7 @@ ENDED = [
     ("FAILED", "75:0", None, None, None, "no-container", "container", "did not start"),
     ("FAILED", "77:0", None, None, None, "no-requeue", "no_requeue", "siflab resume"),
     ("FAILED", "78:0", None, None, None, "no-rendezvous", "rendezvous", "find each other"),
+    ("FAILED", "79:0", None, None, None, "not-yours", "not_yours", "chown"),
     ("FAILED", "0:53", None, None, None, "", "no_log", "mounted"),
 ]  # fmt: skip
 

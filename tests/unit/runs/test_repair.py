@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from siflab.errors import Conflict, NotFound
-from siflab.runs import RunRequest, repair, submit
+from siflab.runs import RunRequest, export, get_run, repair, rerun, submit
 from tests.unit.extension.openapi_contract import Contract
 from tests.unit.runs.attempt_files import begin, end
 from tests.unit.runs.fake_slurm import UNREACHABLE
@@ -76,3 +76,39 @@ def test_nothing_is_written_through_a_link_or_without_a_journal(viewer, slurm, r
     (alone / "output.ipynb").write_bytes(notebook)
     assert [one.state for one in repair(viewer, run.id, force=True).attempts] == ["failed", "empty"]
     assert (elsewhere / "output.ipynb").read_bytes() == (alone / "output.ipynb").read_bytes() == notebook
+
+
+LINKS = ["attempts/1/output.ipynb", "attempts/1", "attempts", "run.json", "attempts/1/logs/run.log"]
+
+
+@pytest.mark.parametrize("linked", LINKS)
+@pytest.mark.parametrize("use", [repair, export, rerun])
+def test_a_folder_from_elsewhere_has_no_links_in_it(viewer, slurm, run, tmp_path, linked, use):
+    """What they lead to would be read, hashed, packed into an export, or replaced."""
+    killed(run)
+    copy = tmp_path / "copy"
+    shutil.copytree(run.folder, copy)
+    (copy / "checkpoints").symlink_to(tmp_path)  # as where the site has a scratch
+    repair(viewer, copy, force=True)
+    target = copy / linked
+    target.parent.mkdir(parents=True, exist_ok=True)
+    mine = tmp_path / "mine"
+    if target.exists():
+        target.rename(mine)
+    else:
+        mine.write_text("a key")
+    target.symlink_to(mine)
+    with pytest.raises(Conflict) as caught:
+        use(viewer, copy)
+    assert str(target) in caught.value.message.en and str(target) in caught.value.message.zh
+
+
+def test_who_looks_at_a_run_writes_through_no_link(viewer, slurm, run, tmp_path):
+    killed(run)
+    slurm.accounted("42", "FAILED", code="9:0")
+    attempt, elsewhere = Path(run.folder) / "attempts" / "1", tmp_path / "mine"
+    attempt.rename(elsewhere)
+    attempt.symlink_to(elsewhere)
+    before = {path.name: path.read_bytes() for path in elsewhere.iterdir() if path.is_file()}
+    assert get_run(viewer, run.id).state == "failed"
+    assert {path.name: path.read_bytes() for path in elsewhere.iterdir() if path.is_file()} == before

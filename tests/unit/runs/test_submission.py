@@ -1,7 +1,6 @@
 """Submitting: once, with everything checked before, and nothing left behind when it is refused."""
 
 import json
-import os
 import stat
 import threading
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 from siflab.errors import Conflict, Internal, Invalid, SlurmRefused, SlurmUnreachable
 from siflab.runs import RunRequest, cancel, get_run, list_runs, submit
 from siflab.runs.folder import RunFolder
+from tests.unit.others_folders import HOW, give_away
 from tests.unit.runs.fake_slurm import SOCKET, TIMED_OUT, UNREACHABLE, done, failing
 
 
@@ -243,22 +243,9 @@ def test_no_run_yet(viewer):
     assert list_runs(viewer).as_dict() == {"runs": [], "slurm": {"reachable": True, "message": None}}
 
 
-@pytest.mark.parametrize("how", ["anybody may write", "another's", "another's link"])
-def test_nothing_is_submitted_from_a_folder_that_is_not_its_owners_alone(viewer, slurm, request_for, tmp_path, how):
-    root = Path(viewer.runs_root())
-    root.parent.mkdir(parents=True, exist_ok=True)
-    if how == "anybody may write":
-        root.mkdir()
-        root.chmod(0o757)
-    elif os.geteuid() != 0:
-        pytest.skip("only root can give a folder away")
-    elif how == "another's":
-        root.mkdir()
-        os.chown(root, 12345, 12345)
-    else:
-        root.symlink_to(tmp_path)
-        os.chown(root, 12345, 12345, follow_symlinks=False)
+@pytest.mark.parametrize("how", HOW)
+def test_nothing_is_submitted_from_a_folder_that_is_not_its_owners_alone(viewer, slurm, request_for, how):
+    give_away(Path(viewer.runs_root()), how)
     with pytest.raises(Internal, match="not yours alone"):
         submit(viewer, request_for())
-    assert slurm.count("sbatch") == 0
-    assert made(viewer) == [] or how == "another's link"
+    assert slurm.count("sbatch") == 0 and made(viewer) == []

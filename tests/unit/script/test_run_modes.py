@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from siflab.script.run import render_run
+from tests.unit.others_folders import HOW, give_away
 from tests.unit.script.test_run_script import PLAN, Job
 
 BEGUN = """while [ "$1" != --run ]; do shift; done
@@ -252,3 +253,23 @@ def test_large_things_go_to_scratch_and_are_linked(job):
     assert (job.run / "checkpoints").resolve() == scratch / "checkpoints"
     assert job.wait(job.start(plan, SLURM_RESTART_COUNT="1")) == 0, "the same for the next attempt"
     assert (job.run / "outputs").resolve() == scratch / "outputs"
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_nothing_runs_where_another_user_can_change_it(job, how):
+    scratch = job.folder / "user1"
+    give_away(scratch, how)
+    plan = dataclasses.replace(PLAN, scratch=(f"{scratch}/run", "/tmpdata/run"))
+    assert job.wait(job.start(plan)) == 79
+    assert '"problem": "not-yours"' in (job.attempt() / "end.json").read_text()
+    assert str(scratch) in (job.attempt() / "logs" / "run.log").read_text()
+    assert not (job.folder / "env").exists(), "no container was started"
+    give_away(job.run, how)
+    assert job.wait(job.start(PLAN, SLURM_RESTART_COUNT="1")) == 79 and not (job.folder / "env").exists()
+
+
+def test_a_link_of_the_administrators_leads_to_ones_own_scratch(job):
+    (job.folder / "disk7").mkdir()
+    (job.folder / "user1").symlink_to(job.folder / "disk7")
+    plan = dataclasses.replace(PLAN, scratch=(f"{job.folder}/user1/run", "/tmpdata/run"))
+    assert job.wait(job.start(plan)) == 0 and (job.folder / "disk7" / "run" / "checkpoints").is_dir()

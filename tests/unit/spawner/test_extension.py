@@ -91,6 +91,8 @@ class Cluster(FakeSlurm):
             if self.refusal is None:
                 self.limit = parse_time(argv[-1].removeprefix("TimeLimit="))
             return self.refusal or said(name="scontrol")
+        if "config" in argv:
+            return said("ClusterName             = Alpha\n", name="scontrol")
         if "partition" in argv:
             return said("PartitionName=cpu QoS=N/A MaxTime=08:00:00\n", name="scontrol")
         return said("No reservations in the system\n", name="scontrol")
@@ -154,6 +156,40 @@ def test_a_request_that_is_sent_twice_is_carried_out_once():
     assert first.ends_at == second.ends_at == START + timedelta(seconds=2400)
 
 
+def test_nobody_passes_those_who_wait():
+    """Who comes just when the first is done has the same lock as those who waited for it."""
+    cluster = Cluster()
+    spawner = spawner_of(cluster, {**RULE, "times": 2})
+    answer = cluster.arun
+
+    async def slowly(argv, **told):
+        for _ in range(3):
+            await asyncio.sleep(0)
+        return await answer(argv, **told)
+
+    async def late(turns):
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        return await extension.extend(spawner, 60, None, "user1")
+
+    async def many():
+        return await asyncio.gather(*(late(turns) for turns in range(200)), return_exceptions=True)
+
+    cluster.arun = slowly
+    answers = asyncio.run(many())
+    assert len(cluster.updates) == 2 and [type(one) for one in answers].count(Conflict) == 198
+
+
+@pytest.mark.parametrize(("ours", "asked"), [(None, "cluster=alpha"), ("beta", "cluster=beta")])
+def test_only_this_cluster_s_associations_count(ours, asked):
+    cluster = Cluster()
+    spawner = spawner_of(cluster)
+    spawner.site = parse_site({**SITE, "slurm": {"cluster": ours}, "session": {"extension": RULE}})
+    extend(spawner, 60)
+    questions = [argv for argv in cluster.named("sacctmgr") if "association" in argv]
+    assert questions and all(asked in argv for argv in questions)
+
+
 def test_seconds_become_whole_minutes():
     cluster = Cluster()
     extend(spawner_of(cluster), 61)
@@ -209,7 +245,7 @@ def test_a_page_that_looks_asks_slurm_once_a_minute():
     spawner = spawner_of(cluster)
     cluster.record = SimpleNamespace(time_limit=1200, end=START + timedelta(seconds=1200))
     answers = [asyncio.run(extension.possible(spawner)).as_dict() for _ in range(3)]
-    assert len(cluster.calls) == 5
+    assert len(cluster.calls) == 6
     assert answers[2]["allowed"] is True and answers[2]["longest_seconds"] == HOUR and answers[2]["times"] == 2
     assert answers[2]["ends_at"] == cluster.record.end.isoformat(), "the time is the watcher's"
 

@@ -44,6 +44,19 @@ def test_the_limit_of_a_server(options, hours):
 
 
 @pytest.mark.parametrize(
+    ("options", "gpus", "kept"),
+    [({}, 1, {"gpus": 1}), ({"profile": "key of a wrapper"}, 2, {"profile": "key of a wrapper", "gpus": 2}),
+     ({"profile": "one"}, 1, {"profile": "one"}), ({"profile": "cpu"}, 0, {"profile": "cpu"}), ({}, 0, {})],
+)  # fmt: skip
+def test_the_culler_learns_of_gpus_that_the_options_do_not_name(options, gpus, kept):
+    rules = site(after="2:00:00", gpu_sessions="1:00:00")
+    owner = SimpleNamespace(user_options=options, orm_spawner=SimpleNamespace(user_options=options))
+    idle.note_gpus(SimpleNamespace(site=rules, owner=owner), gpus)
+    assert owner.user_options == owner.orm_spawner.user_options == kept
+    assert idle.limit_of(rules, rules.session.idle, owner.user_options) == (1 if gpus else 2) * HOUR
+
+
+@pytest.mark.parametrize(
     ("rule", "looks"),
     [({"after": "1:00:00"}, 300), ({"after": "0:12:00"}, 120), ({"after": "0:12:00", "interval": "0:01:00"}, 60),
      ({"after": "2:00:00", "gpu_sessions": "0:06:00"}, 60)],

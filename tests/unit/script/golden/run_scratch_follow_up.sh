@@ -6,7 +6,7 @@
 #
 # Exit codes: 0 completed, 1 a cell failed, 3 the kernel died, 4 a cell took too long, 5 stopped by a signal, 70 the runner
 # could not work; 71 no folder for the attempt, 72 no Singularity, 73 no image, 74 a bind is missing, 75 the container did
-# not start, 76 ended by a signal, 77 it could not be queued again.
+# not start, 76 ended by a signal, 79 a folder is not yours alone, 77 it could not be queued again.
 #
 #SBATCH --job-name=ddp-training
 #SBATCH --account=lab
@@ -65,6 +65,11 @@ fail() { # exit code, problem, English, Chinese
   finish "$1" "$2"
 }
 
+is_ours() { # a folder that we own, where not everybody may write, and to which no other user's link leads
+  case $(stat -c %u "$1") in "$EUID" | 0) ;; *) return 1 ;; esac
+  [ -O "$1" ] && [ $((0$(stat -Lc %a "$1") & 2)) -eq 0 ]
+}
+
 make_attempt() { # each start of the job by Slurm, also after a requeue, gets a folder of its own
   attempt=$((${SLURM_RESTART_COUNT:-0} + 1))
   mkdir -p "$place/attempts"
@@ -80,15 +85,23 @@ make_attempt() { # each start of the job by Slurm, also after a requeue, gets a 
 
 make_data() { # the same over all attempts: large things go to the scratch file system, linked from the run's folder
   local name below=${place#"$run"}
+  mkdir -p "$scratch$below" || no_data
+  is_ours "${scratch%/*}" || fail 79 not-yours \
+    "${scratch%/*} is not yours alone (its owner, or its mode): another user could change your checkpoints" \
+    "${scratch%/*} 不是您独有的（所有者或权限）：其他用户可能改变您的检查点"
   for name in checkpoints outputs; do
-    mkdir -p "$scratch$below/$name" || fail 71 no-attempt \
-      "no folder can be made in $scratch: is the disk full, or the quota reached?" \
-      "无法在 $scratch 中创建目录：磁盘是否已满，或已达到配额？"
+    mkdir -p "$scratch$below/$name" || no_data
     [ -e "$place/$name" ] || ln -sfn "$scratch$below/$name" "$place/$name"
   done
   mkdir -p "$place/tensorboard"
   export CHECKPOINT_DIR="$scratch_inside$below/checkpoints" OUTPUT_DIR="$scratch_inside$below/outputs"
   export LOG_DIR="$place_inside/tensorboard"
+}
+
+no_data() {
+  fail 71 no-attempt \
+    "no folder can be made in $scratch: is the disk full, or the quota reached?" \
+    "无法在 $scratch 中创建目录：磁盘是否已满，或已达到配额？"
 }
 
 # shellcheck disable=SC2317 # called by the traps
@@ -129,6 +142,9 @@ main() {
   place_inside=$run_inside
   job=$SLURM_JOB_ID
   before=${1:-0} # starts in jobs before this one
+  is_ours "$run" || fail 79 not-yours \
+    "$run is not yours alone (its owner, or its mode): another user could change what runs here" \
+    "$run 不是您独有的（所有者或权限）：其他用户可能改变此处运行的内容"
   starts=$((before + ${SLURM_RESTART_COUNT:-0} + 1))
   make_attempt
   exec >> "$folder/logs/run.log" 2>&1

@@ -6,7 +6,7 @@
 #
 # Exit codes: 0 completed, 1 a cell failed, 3 the kernel died, 4 a cell took too long, 5 stopped by a signal, 70 the runner
 # could not work; 71 no folder for the attempt, 72 no Singularity, 73 no image, 74 a bind is missing, 75 the container did
-# not start, 76 ended by a signal, 77 it could not be queued again.
+# not start, 76 ended by a signal, 79 a folder is not yours alone, 77 it could not be queued again.
 #
 #SBATCH --job-name=ddp-training
 #SBATCH --array=0-99
@@ -62,6 +62,11 @@ fail() { # exit code, problem, English, Chinese
   say "$3"
   say "$4"
   finish "$1" "$2"
+}
+
+is_ours() { # a folder that we own, where not everybody may write, and to which no other user's link leads
+  case $(stat -c %u "$1") in "$EUID" | 0) ;; *) return 1 ;; esac
+  [ -O "$1" ] && [ $((0$(stat -Lc %a "$1") & 2)) -eq 0 ]
 }
 
 make_attempt() { # each start of the job by Slurm, also after a requeue, gets a folder of its own
@@ -124,6 +129,9 @@ main() {
   place_inside=$run_inside/points/$point
   job=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID # alone: its job id would mean the whole array
   before=${2:-0} # starts in jobs before this one
+  is_ours "$run" || fail 79 not-yours \
+    "$run is not yours alone (its owner, or its mode): another user could change what runs here" \
+    "$run 不是您独有的（所有者或权限）：其他用户可能改变此处运行的内容"
   starts=$((before + ${SLURM_RESTART_COUNT:-0} + 1))
   make_attempt
   exec >> "$folder/logs/run.log" 2>&1
