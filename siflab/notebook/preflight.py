@@ -1,6 +1,8 @@
 """Preflight: what would go wrong if a notebook ran as a batch job. No cell is executed, and nothing is started."""
 
 import re
+from collections import Counter
+from dataclasses import replace
 
 from siflab.notebook.backends import find_backends
 from siflab.notebook.calls import find_questions
@@ -30,6 +32,10 @@ SKIP_TAG = "skip-execution"
 SILENCE = "siflab-ignore"
 """A cell with this tag gets no findings; ``siflab-ignore:CODE`` silences one of them, as does a comment
 ``# siflab-ignore: CODE`` in the line."""
+CODE_LIMIT = 512 * 1024
+"""Characters of code that are looked at: a syntax tree takes about a thousand bytes for each of them, at worst."""
+LISTED = 100
+"""Findings of one code that are listed."""
 _COMMENT = re.compile(rf"#\s*{SILENCE}(?::\s*([\w-]+))?")
 
 
@@ -37,6 +43,9 @@ def preflight(notebook: Notebook, around: Surroundings) -> list[Finding]:
     """The findings, most severe first."""
     findings = [*_whole(notebook), *find_nodes(around), *find_time(around), *find_kernel(notebook, around)]
     cells = [cell for cell in notebook.code_cells if SKIP_TAG not in cell.tags]
+    size = sum(len(cell.source) for cell in cells)
+    if size > CODE_LIMIT:
+        return by_severity([*findings, _too_large(size)])
     is_python = notebook.language == "python"
     trees = {cell.index: syntax_tree(cell.source) if is_python else None for cell in cells}
     findings += find_questions(cells, trees)
@@ -62,7 +71,37 @@ def preflight(notebook: Notebook, around: Surroundings) -> list[Finding]:
         findings += find_order(cells)
         findings += find_kernel_magics(cells, around)
     lines: dict[int, list[str]] = {}
-    return by_severity([f for f in findings if f.cell is None or not _silenced(f, notebook.cells[f.cell], lines)])
+    heard = [f for f in findings if f.cell is None or not _silenced(f, notebook.cells[f.cell], lines)]
+    return _listed(by_severity(heard))
+
+
+def _too_large(size: int) -> Finding:
+    shown, most = f"{size >> 10} KiB", f"{CODE_LIMIT >> 10} KiB"
+    return Finding(
+        "too-large-to-check",
+        "warning",
+        Text(
+            f"its code was not looked at: it has {shown}, and at most {most} are. Data that is written into cells "
+            "belongs in a file",
+            f"未检查代码：共 {shown}，最多检查 {most}。写在单元格中的数据应放到文件中",
+        ),
+    )
+
+
+def _listed(findings: list[Finding]) -> list[Finding]:
+    """The first of each code, and how many there are besides."""
+    count = Counter(finding.code for finding in findings)
+    shown: Counter[str] = Counter()
+    listed = []
+    for finding in findings:
+        shown[finding.code] += 1
+        if shown[finding.code] < LISTED or count[finding.code] == LISTED:
+            listed.append(finding)
+        elif shown[finding.code] == LISTED:
+            rest = count[finding.code] - LISTED
+            message = finding.message + Text(f"(and {rest} more of this kind)", f"（另有 {rest} 处同类问题）")
+            listed.append(replace(finding, message=message))
+    return listed
 
 
 def _whole(notebook: Notebook) -> list[Finding]:

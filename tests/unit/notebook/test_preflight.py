@@ -275,3 +275,22 @@ def test_a_long_line_is_read_in_a_time_that_grows_with_its_length(tmp_path, line
     """With the square of it this test would take minutes, and hours."""
     findings = preflight(notebook(tmp_path, line), around())
     assert {finding.cell for finding in findings} <= {None, 0}
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [["x = 1\n" * 100_000], ["a, " * 200_000 + "= !ls"], ["x = input()\n" * 300] * 200, ["a = b\n" * 500] * 300],
+)
+def test_more_code_than_a_person_writes_is_not_looked_at(tmp_path, cells):
+    assert [code for code, *_ in found(tmp_path, *cells)] == ["too-large-to-check"]
+
+
+@pytest.mark.parametrize(
+    ("count", "listed", "rest"), [(99, 99, None), (100, 100, None), (101, 100, 1), (5000, 100, 4900)]
+)
+def test_a_long_list_is_cut_and_says_so(tmp_path, count, listed, rest):
+    findings = preflight(notebook(tmp_path, "x = input()\n" * count, "import os"), Surroundings())
+    questions = [one for one in findings if one.code == "asks-a-person"]
+    assert len(questions) == listed and questions[0].line == 1
+    said = questions[-1].message.en.endswith(f"(and {rest} more of this kind)")
+    assert said is (rest is not None)
