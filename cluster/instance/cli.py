@@ -1,9 +1,12 @@
 """`cluster/demo`: set an instance up, stop it, remove it."""
 
 import argparse
+import fcntl
 import os
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from cluster.instance import hub, packages, people, whole
@@ -108,6 +111,17 @@ def perform(options: argparse.Namespace) -> int:
     if os.geteuid() != 0:
         raise Trouble(Text("The demo has to be set up as root.", "演示环境需以 root 身份安装。"))
     os.umask(0o022)
+    if options.command == "users":
+        show_users(instance)
+        return 0
+    if options.command == "status":
+        return show_status(instance)
+    with alone(instance):
+        change(instance, options)
+    return 0
+
+
+def change(instance: Instance, options: argparse.Namespace) -> None:
     if options.command == "up":
         whole.up(instance, with_hub=not options.no_hub, say=say)
         if not options.no_hub:
@@ -122,11 +136,24 @@ def perform(options: argparse.Namespace) -> int:
         if len(options.rest) != 2:
             raise Trouble(Text("image needs a name and a file.", "image 需要镜像名与文件名。"))
         whole.image(instance, options.rest[0], Path(options.rest[1]))
-    elif options.command == "users":
-        show_users(instance)
-    else:
-        return show_status(instance)
-    return 0
+
+
+@contextmanager
+def alone(instance: Instance) -> Iterator[None]:
+    """Two that set up, stop or remove the same would spoil each other's files. The lock ends with its process."""
+    lock = Path(f"/run/lock/siflab-{instance.name}.lock")
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise Trouble(
+                Text(
+                    f"Another command is at work on the instance {instance.name}: wait until it has ended.",
+                    f"另一条命令正在操作实例 {instance.name}：请等它结束。",
+                )
+            ) from None
+        yield
 
 
 def main() -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cluster.instance import folders, site, source
+from cluster.instance import cli, folders, site, source
 from cluster.instance.manifest import Manifest
 from cluster.instance.names import CHECKOUT, DEMO, INSTANCES, TEST, named
 from cluster.lab.trouble import Trouble
@@ -104,3 +104,14 @@ def test_the_key_of_the_code_follows_contents_and_leaves_out_what_is_built(
     changed = source.digest("siflab")
     file.rename(tmp_path / "siflab" / "b.py")
     assert len({first, changed, source.digest("siflab")}) == 3
+
+
+def test_only_one_command_changes_an_instance_at_a_time() -> None:
+    with cli.alone(TEST):
+        with cli.alone(DEMO):
+            pass
+        with pytest.raises(Trouble) as caught, cli.alone(TEST):
+            pass
+        assert "wait" in caught.value.message.en
+    with cli.alone(TEST):
+        pass
