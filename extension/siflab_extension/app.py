@@ -55,6 +55,13 @@ class SiflabExtension(ExtensionApp):
         E.g. c.SiflabExtension.log_interval = 2""",
     )
 
+    metrics_interval = Float(
+        5.0,
+        config=True,
+        help="""Seconds between two readings of what a run uses, for a page that follows it; longer where reading takes
+        more than a tenth of that. E.g. c.SiflabExtension.metrics_interval = 15""",
+    )
+
     def initialize_settings(self) -> None:
         """Make what the handlers share; nothing of Siflab's engine is loaded before the first request needs it."""
         assert self.serverapp is not None
@@ -65,7 +72,8 @@ class SiflabExtension(ExtensionApp):
         )
         contents = self.serverapp.contents_manager
         root = getattr(contents, "root_dir", "") or self.serverapp.root_dir
-        self.service = Service(engine, watcher, Path(root).expanduser(), StreamPace(log=self.log_interval))
+        pace = StreamPace(log=self.log_interval, metrics=self.metrics_interval)
+        self.service = Service(engine, watcher, Path(root).expanduser(), pace)
         self.settings[SETTING] = self.service
 
     def initialize_handlers(self) -> None:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from siflab.errors import Internal, SiflabError
 from siflab.text import Text
+from siflab_extension.events import FollowMetrics
 from siflab_extension.workroom import Workroom
 
 T = TypeVar("T")
@@ -45,6 +46,13 @@ class Engine:
         """One `LogPiece`, from the byte `offset` on (negative: that many bytes before the end)."""
         piece: dict[str, Any] = await self.call(
             lambda runs, viewer: runs.read_log(viewer, run_id, attempt, offset).as_dict()
+        )
+        return piece
+
+    async def read_metrics(self, wish: FollowMetrics, position: str | None) -> dict[str, Any]:
+        """One `MetricsPiece`."""
+        piece: dict[str, Any] = await self.call(
+            lambda runs, viewer: runs.follow_metrics(viewer, wish.id, wish.attempt, wish.point, position).as_dict()
         )
         return piece
 

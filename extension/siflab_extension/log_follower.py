@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from siflab.errors import NotFound, SiflabError
-from siflab_extension.events import FollowLog, error_event, log_event
+from siflab_extension.events import FollowLog, log_event
 from siflab_extension.outbox import Outbox
+from siflab_extension.reading import Reading
 
 ReadLog = Callable[[str, int | None, int], Awaitable[dict[str, Any]]]
 
@@ -44,19 +44,12 @@ class LogFollower:
         self._outbox.drop(("log", self._wish.id))
 
     async def _follow(self) -> None:
-        run_id, offset, pause, failure = self._wish.id, self._wish.offset, self._pause, None
+        run_id, offset, pause = self._wish.id, self._wish.offset, self._pause
+        reading = Reading(self._outbox, run_id, "log", 3 * self._pause)
         while True:
-            try:
-                piece = await self._read_log(run_id, self._wish.attempt, offset)
-            except SiflabError as error:
-                if error.message != failure:
-                    self._outbox.post(("error", run_id), error_event(error.message, run_id))
-                if isinstance(error, NotFound):
-                    return
-                failure = error.message
-                await asyncio.sleep(3 * self._pause)
-                continue
-            failure = None
+            piece = await reading.piece(lambda: self._read_log(run_id, self._wish.attempt, offset))  # noqa: B023
+            if piece is None:
+                return
             offset, news = piece["next_offset"], piece["next_offset"] != piece["offset"]
             if news or self._began is None or piece["complete"]:
                 await self._outbox.offer(("log", run_id), log_event(run_id, piece))

@@ -20,6 +20,7 @@ from siflab.runs.session import SessionFacts
 from siflab.runs.session_time import extend_session, extension_view
 from siflab.runs.submission import submit
 from siflab.runs.usage import Usage, get_metrics
+from siflab.runs.usage_following import UsagePiece, follow_metrics
 from siflab.runs.viewer import Viewer
 from siflab.runs.views import inventory_view, session_view, site_view
 
@@ -35,12 +36,14 @@ __all__ = [
     "RunRequest",
     "SessionFacts",
     "Usage",
+    "UsagePiece",
     "Viewer",
     "cancel",
     "checked_request",
     "export",
     "extend_session",
     "extension_view",
+    "follow_metrics",
     "get_metrics",
     "get_provenance",
     "get_run",

@@ -49,6 +49,11 @@ def get_run(viewer: Viewer, run_id: str) -> Run:
     return look(viewer, [folder_of(viewer, run_id)], ask_queue(viewer))[0][0]
 
 
+def has_ended(viewer: Viewer, folder: RunFolder) -> bool:
+    """Whether nothing more is written there; Slurm is asked."""
+    return look(viewer, [folder], ask_queue(viewer))[0][0].ended
+
+
 def look(viewer: Viewer, folders: list[RunFolder], evidence: Evidence) -> list[tuple[Run, Evidence]]:
     """Each run, with the evidence that its state was derived from."""
     kept = [kept_run(viewer, folder, evidence) for folder in folders]

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from siflab.errors import NotFound
-from siflab.runs.evidence import ask_queue
 from siflab.runs.folder import RunFolder
-from siflab.runs.listing import folder_of, look
+from siflab.runs.listing import folder_of, has_ended
 from siflab.runs.viewer import Viewer
 from siflab.text import Text
 
@@ -47,12 +46,8 @@ def read_log(viewer: Viewer, run_id: str, attempt: int | None = None, offset: in
         piece = _piece(_log_file(folder, numbers, attempt, False), offset, limit, False)
         if piece.next_offset < piece.size and piece.text:
             return piece  # more follows, so that it does not matter whether the run has ended: Slurm is not asked
-    ended = over or _ended(viewer, folder)  # asked before the log is read: what comes in between is in the next piece
+    ended = over or has_ended(viewer, folder)  # before it is read: what comes in between is in the next piece
     return _piece(_log_file(folder, numbers, attempt, ended), offset, limit, ended)
-
-
-def _ended(viewer: Viewer, folder: RunFolder) -> bool:
-    return look(viewer, [folder], ask_queue(viewer))[0][0].ended
 
 
 def _log_file(folder: RunFolder, numbers: list[int], attempt: int | None, ended: bool) -> Path | None:

@@ -45,7 +45,7 @@ class EventsHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):
     def open(self, *args: Any, **kwargs: Any) -> None:
         super().open(*args, **kwargs)
         service = self.service
-        self.stream_of_page = Stream(self.send_event, service.watcher, service.engine.read_log, service.stream_pace)
+        self.stream_of_page = Stream(self.send_event, service.watcher, service.engine, service.stream_pace)
         service.pages.add(self)
 
     def on_message(self, message: str | bytes) -> None:

@@ -388,15 +388,16 @@ export interface paths {
         };
         /**
          * The one event stream of a page (a WebSocket; one connection per page, never one per run).
-         * @description After the upgrade the client sends JSON texts `{"follow": {"runs": true, "logs": [{"id": "...", "offset": 0}]}}`;
-         *     each replaces the one before. The server sends JSON texts, each one `Event`. On `runs: true` it first sends every
+         * @description After the upgrade the client sends JSON texts `{"follow": {"runs": true, "logs": [{"id": "...", "offset": 0}],
+         *     "metrics": [{"id": "...", "position": null}]}}`; each replaces the one before. The server sends JSON texts, each one `Event`. On `runs: true` it first sends every
          *     run once, then those that change. It sends `{"type": "ping"}` at least every 25 seconds.
          *     After the first runs it sends one `slurm`, which says that the list is complete; later ones say that Slurm's
          *     reachability changed, or that an `error` in listing the runs is over. A log (at most 8) may have an `attempt`
          *     beside `id` and `offset`. One that is followed already goes on where it is if the message names an offset that it
          *     has passed (the page said how far it had read while more was under way), else it begins at the offset; following
-         *     ends with the piece that is `complete`. An `error` with an `id` is about the log of that run, one
-         *     without is about a message (which then changed nothing) or about the list of runs. To a page that reads slowly
+         *     ends with the piece that is `complete`. Metrics (of at most 4 runs) may have an `attempt` and a `point`; with the
+         *     `position` of the last piece only what came since is sent, also after the connection was lost. An `error` with an
+         *     `id` is about what `of` names of that run, one without is about a message (which then changed nothing) or about the list of runs. To a page that reads slowly
          *     only the newest state of a run is sent.
          */
         get: operations["events"];
@@ -1009,12 +1010,24 @@ export interface components {
             reachable: boolean;
             message?: components["schemas"]["Text"] | null;
         };
+        MetricsPiece: {
+            values: components["schemas"]["Metrics"];
+            /** @description where to go on */
+            position: string | null;
+            /** @description they stand for all that was sent before; else each value of a series is new, or the same as before at the same `t` */
+            whole: boolean;
+            /** @description the run has ended and nothing follows */
+            complete: boolean;
+        };
         Event: {
             /** @enum {string} */
-            type: "run" | "removed" | "log" | "slurm" | "error" | "ping";
+            type: "run" | "removed" | "log" | "metrics" | "slurm" | "error" | "ping";
             run?: components["schemas"]["Run"];
             id?: string;
             log?: components["schemas"]["LogPiece"];
+            metrics?: components["schemas"]["MetricsPiece"];
+            /** @enum {string} */
+            of?: "log" | "metrics";
             slurm?: components["schemas"]["SlurmHealth"];
             message?: components["schemas"]["Text"];
         };

@@ -170,6 +170,10 @@ export class RunsModel implements IRunsModel {
         break;
       case 'error':
         if (event.id) {
+          // The panel follows logs only; what else a page follows is not its own.
+          if (event.of === 'metrics') {
+            return;
+          }
           this._followers.get(event.id)?.complain(event.message ?? { en: '', zh: '' });
           return;
         }

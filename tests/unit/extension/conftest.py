@@ -41,6 +41,7 @@ def jp_server_config(runs: FakeRuns) -> Config:
                 "ended_interval": 3600,
                 "failing_interval": 3600,
                 "log_interval": 0.001,
+                "metrics_interval": 0.001,
             },
         }
     )
@@ -87,8 +88,9 @@ class Page:
         text = message if isinstance(message, (str, bytes)) else json.dumps(message)
         await self.socket.write_message(text, binary=isinstance(text, bytes))
 
-    async def follow(self, *, runs: bool = False, logs: list[dict[str, Any]] | None = None) -> None:
-        await self.say({"follow": {"runs": runs, "logs": logs or []}})
+    async def follow(self, *, runs: bool = False, **wishes: list[dict[str, Any]]) -> None:
+        """`wishes`: logs, metrics."""
+        await self.say({"follow": {"runs": runs, **wishes}})
 
     async def event(self) -> Any:
         """The next event; as openapi.yaml says, or it fails."""

@@ -169,6 +169,20 @@ class FakeRuns:
         empty = {name: [] for name in ("nodes", "series", "recorded", "advice")}
         return self._answer("get_metrics", lambda: Result({**told, **empty}), run_id, attempt, point)
 
+    def follow_metrics(
+        self, _viewer: Viewer, run_id: str, attempt: int | None, point: int | None, position: str | None
+    ) -> Result:
+        """A sample more each time, until the run is over."""
+
+        def piece() -> Result:
+            ended, step = self._run(run_id)["state"] == "completed", int(position.split(":")[1]) if position else 0
+            told = {"run": run_id, "attempt": 1, "attempts": [1], "point": point, "began_at": None}
+            empty = {name: [] for name in ("nodes", "series", "recorded", "advice")}
+            follows = {"position": f"1:{step + 1}", "whole": position is None, "complete": ended}
+            return Result({"values": {**told, **empty}, **follows})
+
+        return self._answer("follow_metrics", piece, run_id, attempt, point, position)
+
     def read_log(self, _viewer: Viewer, run_id: str, attempt: int | None, offset: int) -> Result:
         def piece() -> Result:
             ended = self._run(run_id)["state"] == "completed"

@@ -221,3 +221,31 @@ async def test_a_stopping_server_closes_its_pages(open_page, service, runs):
 async def _until(holds) -> None:
     while not holds():
         await asyncio.sleep(0)
+
+
+async def test_metrics_go_on_from_a_position_after_the_connection_was_lost(open_page, runs):
+    runs.runs = {"a": sample_run("a")}
+    page = await open_page()
+    await page.follow(metrics=[{"id": "a"}])
+    first = (await page.event())["metrics"]
+    assert (first["whole"], first["position"]) == (True, "1:1")
+    assert (await page.event())["metrics"]["position"] == "1:2"
+    page.socket.close()
+
+    runs.runs = {"a": sample_run("a", "completed")}
+    again = await open_page()
+    await again.follow(metrics=[{"id": "a", "position": "1:2"}])
+    piece = (await again.event())["metrics"]
+    assert (piece["whole"], piece["position"], piece["complete"]) == (False, "1:3", True)
+
+
+@pytest.mark.parametrize(
+    ("wish", "field"),
+    [({"id": "a", "position": 5}, "position"), ({"id": "a", "position": "x" * 65}, "position"), ({"id": "a", "point": -1}, "point"),
+     ({"id": "a", "point": True}, "point"), ({"id": "a", "offset": 1}, ""), ({"id": "../a"}, "id"), ({"id": "a", "attempt": 0}, "attempt")],
+)  # fmt: skip
+async def test_a_wish_for_metrics_that_is_none(open_page, wish, field):
+    page = await open_page()
+    await page.follow(metrics=[wish])
+    event = await page.event()
+    assert (event["type"], "id" in event) == ("error", False)

@@ -50,6 +50,16 @@ class Log:
             return answer
         return piece(offset, offset + 10, size=10**9)
 
+    read_log = read
+
+    async def read_metrics(self, wish, position):
+        """As `read`, but a step a time; the answers of a list are (position, complete), or failures."""
+        self.reads.append(position)
+        answer = self.answers.pop(0) if self.answers else (f"1:{len(self.reads)}", False)
+        if isinstance(answer, Exception):
+            raise answer
+        return {"position": answer[0], "whole": position is None, "complete": answer[1]}
+
 
 def piece(start, end, *, size=None, complete=False):
     size = end if size is None else size
@@ -77,7 +87,7 @@ def make_stream(jp_asyncio_loop):
 
     def make(link, log=None, looks=None, pace=None, watch=None):
         watcher = Watcher(looks or Looks([]), watch or Pace(3600, 3600, 3600))
-        streams.append(Stream(link.send, watcher, (log or Log()).read, pace or StreamPace(ping=3600, log=0.001)))
+        streams.append(Stream(link.send, watcher, log or Log(), pace or StreamPace(3600, 0.001, 0.001)))
         return streams[-1], watcher
 
     yield make
@@ -217,3 +227,37 @@ async def test_an_outbox_keeps_order_and_one_event_for_each_key():
     outbox.drop("never there")
 
     assert [(await outbox.take())["value"] for _ in range(2)] == [3, 2]
+
+
+FOLLOW_METRICS = '{"follow": {"metrics": [{"id": "a"}]}}'
+
+
+async def test_metrics_are_followed_to_the_end_and_a_failure_is_told_once(make_stream):
+    failure = SlurmUnreachable(Text("no answer", "无响应"))
+    log = Log(failure, failure, ("1:5", False), ("1:5", False), ("1:5", False), ("1:10", False), ("1:10", True))
+    link = Link()
+    stream, _ = make_stream(link, log)
+    stream.receive(FOLLOW_METRICS)
+    events = [await link.next() for _ in range(4)]
+    assert (events[0]["type"], events[0]["of"], events[0]["id"]) == ("error", "metrics", "a")
+    assert [event["metrics"]["position"] for event in events[1:]] == ["1:5", "1:10", "1:10"], "what is new, and the end"
+    assert log.reads == [None, None, None, "1:5", "1:5", "1:5", "1:10"]
+
+
+@pytest.mark.parametrize(
+    ("wish", "next_read"),
+    [({"position": "1:2"}, "1:4"), ({}, None), ({"attempt": 1, "position": "1:2"}, "1:2"), ({"point": 0}, None)],
+)
+async def test_a_new_wish_for_metrics_goes_on_or_begins_anew(wish, next_read, make_stream):
+    link, log = Link(), Log()
+    stream, _ = make_stream(link, log)
+    stream.receive(FOLLOW_METRICS)
+    await link.sent.get()
+    while len(log.reads) < 3:  # the second waits in the outbox, the third for room there
+        await asyncio.sleep(0)
+    stream.receive(json.dumps({"follow": {"metrics": [{"id": "a", **wish}]}}))
+    link.takes.release()
+    while len(log.reads) < 4:
+        event = await link.next()
+        assert event["type"] == "metrics"
+    assert log.reads[3] == (next_read if next_read != "1:4" else "1:3")

@@ -2,15 +2,17 @@
 
 import csv
 import json
+from pathlib import Path
 
 import pytest
 
-from siflab.errors import NotFound
+from siflab.errors import Invalid, NotFound
 from siflab.inside.usage_summary import Summary
-from siflab.runs import get_metrics, submit
+from siflab.runs import RunRequest, follow_metrics, get_metrics, submit
 from siflab.runs.folder import RunFolder
 from siflab.runs.usage import read_usage
 from tests.unit.extension.openapi_contract import Contract
+from tests.unit.runs.attempt_files import begin
 from tests.unit.runs.usage_lines import BEGAN, GIB, lines, write
 
 
@@ -211,3 +213,56 @@ def test_of_a_run_of_the_viewer(viewer, slurm, request_for):
     assert get_metrics(viewer, run.id).run_id == run.id
     with pytest.raises(NotFound):
         get_metrics(viewer, "nosuchid")
+
+
+def merged(known, piece):
+    """As a page keeps them: by series, then by time."""
+    kept = {} if piece["whole"] else known
+    for one in piece["values"]["series"]:
+        series = kept.setdefault((one["kind"], one["node"], one["gpu"], one["rank"]), {})
+        for place, t in enumerate(one["t"]):
+            series[t] = {name: column[place] for name, column in one["values"].items()}
+    for one in piece["values"]["recorded"]:
+        kept.setdefault(("recorded", one["name"], one["rank"]), {}).update(zip(one["t"], one["values"], strict=True))
+    return kept
+
+
+def test_who_follows_a_run_has_in_the_end_what_there_is(viewer, slurm, notebook):
+    run = submit(viewer, RunRequest(path=str(notebook("t.ipynb", "1")), profile="a100"))
+    slurm.queued("42", "RUNNING")
+    folder = RunFolder(Path(run.folder))
+    (folder.attempts / "1").mkdir(parents=True)
+    assert follow_metrics(viewer, run.id).as_dict()["position"] == "1:0.000"
+    known, position, sent = {}, None, []
+    for count in (3, 3, 8, 40, 40):
+        write(folder.attempt(1).folder / "usage.jsonl", lines(count))
+        piece = follow_metrics(viewer, run.id, position=position).as_dict()
+        Contract().check_schema("MetricsPiece", piece)
+        known, position = merged(known, piece), piece["position"]
+        sent.append(sum(len(one["t"]) for one in piece["values"]["series"] if one["kind"] == "node"))
+        assert (piece["whole"], piece["complete"]) == (len(sent) == 1, False)
+    assert sent == [3, 3, 8, 40, 12], "of what was there a minute is sent again"
+    whole = follow_metrics(viewer, run.id).as_dict()
+    assert known == merged({}, whole) and len(known["node", 0, None, None]) == 40
+
+    begin(run.folder, "42", number=2)
+    piece = follow_metrics(viewer, run.id, position=position)
+    assert (piece.whole, piece.usage.attempt) == (True, 2), "another attempt stands for itself"
+    piece = follow_metrics(viewer, run.id, attempt=1, position=position)
+    assert (piece.whole, piece.complete) == (False, True), "nothing follows in an attempt that is over"
+
+
+def test_after_a_long_time_all_of_it_is_sent_thinned_out(viewer, slurm, notebook):
+    run = submit(viewer, RunRequest(path=str(notebook("t.ipynb", "1")), profile="a100"))
+    slurm.queued("42", "RUNNING")
+    folder = RunFolder(Path(run.folder))
+    write(folder.attempt(1).folder / "usage.jsonl", lines(5000))
+    piece = follow_metrics(viewer, run.id, position="1:5.000")
+    assert piece.whole and all(len(one.t) <= 1001 for one in piece.usage.series)
+
+
+@pytest.mark.parametrize("position", ["x", "1", "1:", "1:-5", "1:nan", "-1:5", "1:1e9", "1:5\n", "9" * 60, "١:5"])
+def test_what_is_no_position(viewer, slurm, notebook, position):
+    run = submit(viewer, RunRequest(path=str(notebook("t.ipynb", "1")), profile="a100"))
+    with pytest.raises(Invalid):
+        follow_metrics(viewer, run.id, position=position)
