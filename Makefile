@@ -3,7 +3,7 @@
 
 TEST_VENV = /var/lib/siflab/test/venv
 
-.PHONY: help demo stop demo-clean test test-unit test-cluster test-browser test-stop test-clean bench bench-spawner lint format image clean
+.PHONY: help demo stop demo-clean test test-unit test-cluster test-browser test-stop test-clean bench bench-spawner bench-runs lint format image clean
 
 help:
 	@echo "make demo        a Slurm cluster with JupyterHub on this machine; prints the address and the users"
@@ -13,6 +13,7 @@ help:
 	@echo "make test-unit   the quick loop, no Slurm       make test-cluster, make test-browser: one part"
 	@echo "make bench       how long a person waits for a session, and for a job id"
 	@echo "make bench-spawner   sessions beside batchspawner: load on Slurm, starts, bursts, a restart (20 minutes)"
+	@echo "make bench-runs  from a request to its job id; the step of a distributed training beside a script by hand"
 	@echo "make lint        ruff, mypy, shellcheck, eslint, prettier       make format"
 	@echo "make image       the demo's image (NAME=stock: the other one) into artifacts/"
 
@@ -46,6 +47,11 @@ bench-spawner:
 	@cluster/demo --instance test --no-hub up
 	@environment=$$(cluster/demo --instance test env) && eval "$$environment" && \
 		PYTHONPATH=.:spawner $(TEST_VENV)/bin/python -m bench.spawner all
+
+bench-runs:
+	@cluster/demo --instance test --no-hub up
+	@environment=$$(cluster/demo --instance test env) && eval "$$environment" && \
+		PYTHONPATH=. $(TEST_VENV)/bin/python -m bench.runs
 
 test-stop:
 	@cluster/demo --instance test stop

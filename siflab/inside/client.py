@@ -82,8 +82,9 @@ class RunClient(NotebookClient):
         """Start the kernel and wait until it answers. Raises RuntimeError when it does not."""
         self.extra_arguments = arguments
         await self.async_start_new_kernel(cwd=str(workdir), env=environment, **popen)
+        assert self.km is not None
+        self.km.context.setsockopt(zmq.RCVHWM, UNREAD_MESSAGES)  # for sockets to come: later it may count what was read
         channels = await self.async_start_new_kernel_client()
-        channels.iopub_channel.socket.setsockopt(zmq.RCVHWM, UNREAD_MESSAGES)
         reply = await self.async_wait_for_reply(await ensure_async(channels.kernel_info()))
         language = (reply or {}).get("content", {}).get("language_info") or {}
         self.outputs_of_cells.apply(self.journal.mark("kernel", language_info=language))

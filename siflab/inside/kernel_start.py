@@ -18,6 +18,7 @@ from typing import Any
 
 ARCHIVE = globals().get("ARCHIVE")
 UNREAD_MESSAGES = 20
+BEFORE = 10  # messages that a kernel may have sent before this runs
 UNSENT_CHARACTERS = 2_000_000
 FLUSH_SECONDS = 0.02  # ipykernel's 0.2 would lose that much of what was printed before a SIGKILL
 
@@ -42,12 +43,25 @@ def wait_for_reader() -> None:
 
     shell = get_ipython()
     thread = shell.kernel.iopub_thread
+    send, sent = thread._really_send, BEFORE
     thread.schedule(lambda: thread.socket.setsockopt(zmq.XPUB_NODROP, 1))
+
+    def counted(*args: Any, **options: Any) -> None:
+        nonlocal sent
+        sent += 1
+        send(*args, **options)
+
+    def limit() -> None:
+        """Not less than twice what was sent: the other side says what it has read only after each half of the limit,
+        and what it read before counts as unread until then. With less the kernel would wait for ever."""
+        thread._really_send = send
+        thread.socket.setsockopt(zmq.SNDHWM, 2 * sent + UNREAD_MESSAGES)
 
     def keep_few() -> None:  # once the runner is connected: before, it is for sockets that connect to it
         shell.events.unregister("pre_execute", keep_few)
-        thread.schedule(lambda: thread.socket.setsockopt(zmq.SNDHWM, UNREAD_MESSAGES))
+        thread.schedule(limit)
 
+    thread._really_send = counted
     shell.events.register("pre_execute", keep_few)
     for stream in (sys.stdout, sys.stderr):
         stream._schedule_flush = waiting(stream)  # type: ignore[union-attr]

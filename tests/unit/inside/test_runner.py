@@ -260,3 +260,25 @@ def test_the_hello_example_runs(make_run):
     assert [cell["metadata"]["siflab"]["status"] for cell in code] == ["done", "done", "done", "skipped", "done"]
     assert code[1]["outputs"][0]["text"].startswith("Hello, world!\n")
     assert code[4]["outputs"][0]["data"]["text/plain"] == "55"
+
+
+MANY_QUESTIONS = """
+import runpy, sys
+from jupyter_client.asynchronous import AsyncKernelClient as Client
+asked, times = Client.kernel_info, int(sys.argv[1])
+def once_many(self):
+    Client.kernel_info = asked
+    return [asked(self) for _ in range(times)][-1]
+Client.kernel_info = once_many
+del sys.argv[:2]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("questions", [9, 11, 300])
+def test_a_kernel_that_was_slow_to_answer_is_read_to_the_end(make_run, questions):
+    """It is asked every second until it answers, and tells of each question twice: all read before ZeroMQ's limits on
+    messages are lowered, which must not count them as unread for ever."""
+    cells = ["for i in range(2000): print(i, flush=True)", "print('end')"]
+    code, printed = make_run(*cells).start(python=(sys.executable, "-c", MANY_QUESTIONS, str(questions))).end()
+    assert code == 0, printed
