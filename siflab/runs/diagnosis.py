@@ -12,11 +12,8 @@ from siflab.runs.folder import RunFolder
 from siflab.runs.run import Run
 from siflab.runs.status import Traces
 from siflab.runs.viewer import Viewer
+from siflab.slurm.reasons import never_starts
 from siflab.text import Text
-
-_NEVER = ("PartitionTimeLimit", "MaxMemPerLimit", "PartitionConfig", "DependencyNeverSatisfied", "BadConstraints")
-_NEVER_WALL = ("QOSMaxWall", "AssocMaxWall")
-"""What begins squeue's reasons of jobs that will not start as they are (squeue(1), JOB REASON CODES)."""
 
 
 def diagnosis_of(
@@ -33,7 +30,7 @@ def diagnosis_of(
     record = evidence.queue.get(traces.job_id or "")
     reason = record.reason if record is not None and run.state == "pending" else ""
     over = run.state in words.ENDED and run.state != "completed"
-    if not over and not reason.startswith((*_NEVER, *_NEVER_WALL)):
+    if not over and not never_starts(reason):
         return None
     with suppress(Exception):
         case = _case(request, traces, run, recovery, reason)

@@ -95,14 +95,30 @@ _LIMITED_BY = {
     "Max": ("of your account", "账户的"),
 }
 _LIMITED = (
+    (re.compile(r"Minutes|Mins", re.IGNORECASE), "computing time", "机时"),
     (re.compile(r"GRES|GPU", re.IGNORECASE), "GPUs", "GPU"),
     (re.compile(r"Mem", re.IGNORECASE), "memory", "内存"),
     (re.compile(r"Cpu", re.IGNORECASE), "CPUs", "CPU"),
     (re.compile(r"Node"), "nodes", "节点"),
     (re.compile(r"Submit"), "submitted jobs", "已提交作业数"),
     (re.compile(r"Job"), "running jobs", "运行作业数"),
-    (re.compile(r"Wall|Minutes|Mins|Time"), "run time", "运行时间"),
+    (re.compile(r"Wall|Time"), "run time", "运行时间"),
 )
+_EACH = re.compile(r"Per(Job|Node)|MaxWall")
+_PER = {"Job": ("", ""), "Node": (" per node", "每节点")}
+_MINIMUM = re.compile(r"(?:QOS|Assoc)Min[A-Z]")
+_USED_UP = re.compile(r"Grp\w*?(?<!Run)(?:Minutes|Mins)")
+_NEVER = frozenset({
+    "PartitionTimeLimit", "MaxMemPerLimit", "PartitionConfig", "DependencyNeverSatisfied", "BadConstraints",
+    "InvalidAccount", "InvalidQOS", "AccountNotAllowed", "QOSNotAllowed", "ReservationInvalid", "ReservationDeleted",
+})  # fmt: skip
+
+
+def never_starts(reason: str) -> bool:
+    """Whether a job that waits for this will not start as it is, whatever ends before it."""
+    code = _code(reason)
+    named = code.startswith(tuple(_LIMITED_BY))
+    return code in _NEVER or (named and bool(_EACH.search(code) or _MINIMUM.match(code)))
 
 
 def _limit(code: str) -> Text | None:
@@ -110,25 +126,42 @@ def _limit(code: str) -> Text | None:
     for prefix, (whose_en, whose_zh) in _LIMITED_BY.items():
         if not code.startswith(prefix):
             continue
-        if "Per" in code and "Wall" in code:
+        found = next(((en, zh) for pattern, en, zh in _LIMITED if pattern.search(code.replace("PerJob", ""))), None)
+        if _MINIMUM.match(code):
+            en, zh = found or ("resources", "资源")
             return Text(
-                f"it asks for more time than the limit {whose_en} allows, so it will not start; ask for less",
-                f"申请的时间超过{whose_zh}上限，不会启动；请减少时间",
+                f"it asks for less than the minimum {whose_en} for {en}, so it will not start; ask for more",
+                f"申请的{zh}低于{whose_zh}下限，不会启动；请增加申请",
             )
-        for pattern, en, zh in _LIMITED:
-            if pattern.search(code):
-                return Text(
-                    f"the limit {whose_en} on {en} is reached; it starts when others of these jobs end",
-                    f"{whose_zh}{zh}已达上限；相关作业结束后才会启动",
-                )
-        return Text(f"a limit {whose_en} is reached", f"{whose_zh}上限已达到")
+        if each := _EACH.search(code):
+            en, zh = found or ("resources", "资源")
+            per_en, per_zh = _PER[each[1] or "Job"]
+            return Text(
+                f"it asks for more {en}{per_en} than the limit {whose_en} allows, so it will not start; ask for less",
+                f"申请的{per_zh}{zh}超过{whose_zh}上限，不会启动；请减少申请",
+            )
+        if _USED_UP.search(code):
+            return Text(
+                f"the computing time {whose_en} is used up; ask an administrator when there is more",
+                f"{whose_zh}机时已用完；请向管理员询问何时恢复",
+            )
+        if found is None:
+            return Text(f"a limit {whose_en} is reached", f"{whose_zh}上限已达到")
+        en, zh = found
+        return Text(
+            f"the limit {whose_en} on {en} is reached; it starts when others of these jobs end",
+            f"{whose_zh}{zh}已达上限；相关作业结束后才会启动",
+        )
     return None
+
+
+def _code(reason: str) -> str:
+    return reason.strip().partition(",")[0].strip("() ")
 
 
 def pending_reason(reason: str) -> Text:
     """What squeue's `%r` says, in plain words; a reason that is not known is passed on as Slurm says it."""
-    code, _, rest = reason.strip().partition(",")
-    code, rest = code.strip().strip("()"), rest.strip()
+    code, rest = _code(reason), reason.strip().partition(",")[2].strip()
     if code.startswith("Nodes required for job are DOWN"):
         return Text(
             "the nodes that fit are down, drained or reserved for others",
@@ -145,7 +178,7 @@ def pending_reason(reason: str) -> Text:
 
 def end_reason(reason: str) -> Text | None:
     """What the reason of a job that ended says beyond its state; None where it says no more, or is not known."""
-    code = reason.strip().partition(",")[0].strip("() ")
+    code = _code(reason)
     if code in _TELLS_NOTHING:
         return None
     return Text(*_REASONS[code]) if code in _REASONS else _limit_reached(code)

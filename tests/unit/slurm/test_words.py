@@ -3,7 +3,7 @@
 import pytest
 
 from siflab.slurm.answers import is_unreachable, parse_estimate, parse_job_id, sbatch_error
-from siflab.slurm.reasons import pending_reason
+from siflab.slurm.reasons import never_starts, pending_reason
 from siflab.slurm.states import BASE_STATES, FLAGS, JOB_STATES, state_info
 
 CHINESE = range(0x4E00, 0xA000)
@@ -69,7 +69,7 @@ def test_every_state_is_told_in_both_languages():
         ("Resources", "no node that fits is free"),
         ("QOSMaxGRESPerUser", "of its QOS on GPUs"),
         ("AssocGrpGRES", "of your account on GPUs"),
-        ("QOSMaxWallDurationPerJobLimit", "more time"),
+        ("QOSMaxWallDurationPerJobLimit", "more run time"),
         ("QOSMaxJobsPerUserLimit", "running jobs"),
         ("ReqNodeNotAvail, UnavailableNodes:gpu02", "(UnavailableNodes:gpu02)"),
         ("Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions", "are down"),
@@ -80,6 +80,36 @@ def test_reasons(reason, part):
     text = pending_reason(reason)
     assert part in text.en
     assert is_chinese(text.zh)
+
+
+NEVER = [
+    ("QOSMaxGRESPerJob", "more GPUs than the limit of its QOS"), ("QOSMaxGRESPerNode", "more GPUs per node than"),
+    ("QOSMaxCpuPerJobLimit", "more CPUs than"), ("QOSMaxMemoryPerNode", "more memory per node"),
+    ("QOSMaxNodePerJobLimit", "more nodes than"), ("QOSMaxCpuMinutesPerJobLimit", "more computing time"),
+    ("AssocMaxNodePerJobLimit", "limit of your account"), ("AssocMaxWallDurationPerJobLimit", "more run time"),
+    ("AssocMaxMemPerJob", "more memory"), ("QOSMinGRES", "minimum of its QOS for GPUs"), ("QOSMinCpuNotSatisfied", "ask for more"),
+    ("QOSMinMemory", "ask for more"), ("PartitionTimeLimit", "will not start"), ("BadConstraints", "ever"),
+    ("(QOSMaxWallDurationPerJobLimit)", "more run time"), ("DependencyNeverSatisfied", "never start"),
+    ("InvalidQOS", "not valid"), ("QOSMaxBBPerJob", "more resources"),
+]  # fmt: skip
+LATER = [
+    ("QOSMaxGRESPerUser", "others of these jobs"), ("QOSMaxCpuPerUserLimit", "on CPUs is reached"), ("AssocGrpMemLimit", "on memory is reached"),
+    ("QOSGrpNodeLimit", "on nodes is reached"), ("AssocGrpCPURunMinutesLimit", "on computing time is reached"),
+    ("AssocGrpCPUMinutesLimit", "used up"), ("QOSGrpGRESMinutes", "used up"), ("QOSMaxSubmitJobPerUserLimit", "submitted jobs"),
+    ("MaxGRESPerAccount", "on GPUs is reached"), ("Resources", "next in line"), ("Priority", "go first"), ("", ""), ("NewInSlurm99", "Slurm says"),
+    ("Licenses", "licence"), ("ReqNodeNotAvail, UnavailableNodes:gpu02", "gpu02"), ("JobHeldUser", "held"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("reason", "part", "never"), [(*one, True) for one in NEVER] + [(*one, False) for one in LATER]
+)
+def test_what_will_never_start_is_told_apart_from_what_waits(reason, part, never):
+    text = pending_reason(reason)
+    assert part in text.en and text.zh
+    assert never_starts(reason) is never
+    if never and reason.strip("()").startswith(("QOSM", "Assoc")):
+        assert "will not start" in text.en and "不会启动" in text.zh
 
 
 @pytest.mark.parametrize(
