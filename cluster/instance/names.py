@@ -80,18 +80,12 @@ class Instance:
         return self.root / "log" / f"{name}.log"
 
     def cluster(self) -> Settings:
-        nodes = (
-            Node(f"{self.node_prefix}gpu01", 32, 256000, "a100", 4),
-            Node(f"{self.node_prefix}gpu02", 32, 256000, "a100", 4),
-            Node(f"{self.node_prefix}gpu03", 16, 128000, "v100", 2),
-            Node(f"{self.node_prefix}cpu01", 64, 256000, None, 0),
-        )
         return Settings(
             root=self.root / "slurm",
             name=self.name,
             port_base=self.port_base,
             network=self.network,
-            nodes=nodes,
+            nodes=Node.defaults(self.node_prefix),
             members=self.members,
         )
 

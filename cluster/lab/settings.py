@@ -27,6 +27,11 @@ class Node:
     gpus: int
 
     @classmethod
+    def defaults(cls, prefix: str = "") -> "tuple[Node, ...]":
+        """Those of every cluster that is not asked for others; the demo's and the tests' too."""
+        return tuple(cls.parse(f"{prefix}{text}") for text in DEFAULT_NODES)
+
+    @classmethod
     def parse(cls, text: str) -> "Node":
         """``name:cpus:MiB:gpu type:gpus``; type ``-`` and 0 for a node without GPUs."""
         try:

@@ -4,11 +4,11 @@ import argparse
 import os
 from typing import Any
 
-from siflab.cli.choices import read_parameters, read_sweep
 from siflab.cli.ending import interrupted
 from siflab.cli.following import follow_log, wait_for_end
 from siflab.cli.show import describe_end
 from siflab.cli.terminal import harmless, in_words, pick, print_json, say, warn
+from siflab.cli.typed_parameters import read_parameters, read_sweep
 from siflab.errors import FieldError, Invalid
 from siflab.notebook import Finding
 from siflab.runs import Preview, RunRequest, Viewer, checked_request, preflight, preview, submit

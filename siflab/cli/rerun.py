@@ -4,9 +4,9 @@ import argparse
 import json
 from typing import Any
 
-from siflab.cli.choices import read_parameters
 from siflab.cli.selection import find_run
 from siflab.cli.terminal import harmless, in_words, pick, print_json, say, warn
+from siflab.cli.typed_parameters import read_parameters
 from siflab.errors import FieldError, Invalid
 from siflab.runs import RunRequest, Viewer
 from siflab.runs import rerun as rerun_run

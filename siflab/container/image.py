@@ -1,7 +1,5 @@
 """What can be said of an image without starting it."""
 
-import json
-import subprocess
 from pathlib import Path
 from typing import Literal
 
@@ -43,15 +41,3 @@ def image_problem(path: str, problem: Literal["missing", "unreadable", "no-image
         f"{path} is no Singularity image (SIF); ask your administrator to check it",
         f"{path} 不是 Singularity 镜像（SIF）；请让管理员检查",
     )
-
-
-def read_labels(path: str, command: str = "singularity", timeout: float = 30.0) -> dict[str, str]:
-    """The labels of an image, as ``inspect --json`` gives them; empty when they cannot be read."""
-    try:
-        done = subprocess.run(
-            [command, "inspect", "--json", path], capture_output=True, timeout=timeout, check=False, text=True
-        )
-        labels = json.loads(done.stdout)["data"]["attributes"]["labels"]
-    except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError):
-        return {}
-    return {str(name): str(value) for name, value in labels.items()} if isinstance(labels, dict) else {}

@@ -26,7 +26,6 @@ class Look:
 
     def __init__(self, with_ranks: bool = False) -> None:
         self.has_nvml = False
-        self._with_ranks = with_ranks
         self._cgroup = Cgroup()
         self._processes = Processes(os.getpid(), with_ranks)
         self._files = DataFiles()

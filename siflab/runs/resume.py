@@ -16,9 +16,9 @@ from siflab.runs.evidence import ask_queue
 from siflab.runs.folder import ABANDONED, RunFolder, read_json, write_json
 from siflab.runs.listing import folder_of, get_run
 from siflab.runs.run import Run
-from siflab.runs.submission import find_late, refused, sbatch_argv, unanswered
+from siflab.runs.submission import find_late, sbatch_argv, unanswered
 from siflab.runs.viewer import Viewer
-from siflab.slurm.answers import parse_job_id
+from siflab.slurm.answers import parse_job_id, refused
 from siflab.slurm.execute import require_reachable
 from siflab.text import Text
 
@@ -87,7 +87,7 @@ def _submit(viewer: Viewer, folder: RunFolder, known: list[str], wait: Callable[
         if job_id is None:
             raise unanswered(done, folder)
     if job_id is None:
-        raise refused(done)
+        raise refused(done.stderr)
     return job_id
 
 

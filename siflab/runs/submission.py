@@ -13,7 +13,7 @@ from itertools import zip_longest
 from pathlib import Path
 from time import monotonic, sleep
 
-from siflab.errors import FieldError, Internal, Invalid, SlurmRefused, SlurmUnreachable
+from siflab.errors import Internal, SlurmUnreachable
 from siflab.inside import build_archive
 from siflab.ownership import is_ours_alone
 from siflab.runs.evidence import ask_queue
@@ -27,7 +27,7 @@ from siflab.runs.run import Run
 from siflab.runs.sweep import Chunk, chunks
 from siflab.runs.viewer import Viewer
 from siflab.script.run import RunPlan, render_run
-from siflab.slurm.answers import parse_job_id, sbatch_error
+from siflab.slurm.answers import parse_job_id, refused
 from siflab.slurm.array_limits import read_array_limits
 from siflab.slurm.commands import scancel
 from siflab.slurm.execute import Completed, require_reachable
@@ -187,7 +187,7 @@ def _hand_over(
             if job_ids:
                 viewer.slurm.run(scancel(job_ids))
             folder.remove()
-            raise refused(done)
+            raise refused(done.stderr)
         job_ids.append(job_id)
         with suppress(OSError):  # a full disk: the job's comment names the run, so it is found all the same
             write_json(folder.submission, _submission(plans, request, job_ids))
@@ -213,13 +213,6 @@ def unanswered(done: Completed, folder: RunFolder) -> SlurmUnreachable:
             "Slurm 恢复后会显示其状态。重新提交前请先查看。",
         )
     )
-
-
-def refused(done: Completed) -> Invalid | SlurmRefused:
-    field, message = sbatch_error(done.stderr)
-    if field:
-        return Invalid([FieldError(field, "slurm-refused", message)])
-    return SlurmRefused(Text(f"Slurm did not take the job: {message.en}.", f"Slurm 未接受该作业：{message.zh}。"))
 
 
 def _require_own(root: Path) -> None:

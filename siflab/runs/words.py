@@ -50,9 +50,6 @@ BY_HAND = Text(
     "Only the script was asked for. Submit it with: sbatch job.sh, in the run's folder on a login node.",
     "仅生成了脚本。请在登录节点上的运行目录中提交：sbatch job.sh。",
 )
-GOES_ON = Text(
-    "It stopped before its time limit and goes on in another attempt.", "已在时间上限之前停止，将在下一次尝试中继续。"
-)
 SUBMITTING = Text("It is not known yet whether Slurm took the job.", "尚不确定 Slurm 是否已接受此作业。")
 FORGOTTEN = Text(
     "Slurm has no record of this job any more, so how it ended cannot be said for certain.",

@@ -14,7 +14,7 @@ from siflab.slurm.time import parse_limit
 
 ASSOCIATION_FIELDS = (
     "Cluster", "Account", "User", "Partition", "ParentName", "QOS", "DefaultQOS", "MaxTRES", "MaxTRESPerNode",
-    "GrpTRES", "MaxWall", "MaxJobs",
+    "GrpTRES", "MaxWall",
 )  # fmt: skip
 QOS_FIELDS = (
     "Name", "Flags", "MaxTRES", "MaxTRESPerNode", "MaxTRESPU", "GrpTRES", "MaxWall", "MaxJobsPU",
@@ -40,7 +40,6 @@ class Association:
     max_tres_per_node: Tres
     group_tres: Tres
     max_wall: int | None
-    max_jobs: int | None
 
 
 @dataclass(frozen=True)
@@ -142,7 +141,6 @@ def parse_associations(text: str, cluster: str = "") -> list[Association]:
                 max_tres_per_node=parse_tres(row["MaxTRESPerNode"]),
                 group_tres=parse_tres(row["GrpTRES"]),
                 max_wall=_time(row["MaxWall"]),
-                max_jobs=_count(row["MaxJobs"]),
             )
         )
     return associations

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from siflab.errors import FieldError, Invalid, SlurmRefused
 from siflab.slurm.time import parse_timestamp
 from siflab.text import Text
 
@@ -157,3 +158,11 @@ def sbatch_error(stderr: str) -> tuple[str, Text]:
     lines = [line.removeprefix("sbatch: ").removeprefix("error: ").strip() for line in stderr.splitlines()]
     words = next((line for line in reversed(lines) if line), "no reason given")
     return "", Text(f"Slurm says: {words[:500]}", f"Slurm 的说明：{words[:500]}")
+
+
+def refused(stderr: str) -> Invalid | SlurmRefused:
+    """What to raise for an sbatch that took no job: at the field that it is about, where that is known."""
+    field, message = sbatch_error(stderr)
+    if field:
+        return Invalid([FieldError(field, "slurm-refused", message)])
+    return SlurmRefused(Text(f"Slurm did not take the job: {message.en}.", f"Slurm 未接受该作业：{message.zh}。"))

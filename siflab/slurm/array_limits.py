@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from siflab.slurm.commands import scontrol_config
+from siflab.slurm.scontrol import parse_config
 from siflab.slurm.execute import Slurm, require_reachable
 
 DEFAULT_ARRAY_SIZE = 1001
@@ -30,9 +31,11 @@ def parse_array_size(config: str) -> int:
     return max(0, int(found[1]) - 1) if found else DEFAULT_ARRAY_SIZE - 1
 
 
-def association_query(user: str) -> list[str]:
+def association_query(user: str, cluster: str) -> list[str]:
+    """`cluster`: as ClusterName in slurm.conf; one database serves many, each with its own limits. Of all if empty."""
+    where = [f"user={user}", *([f"cluster={cluster.lower()}"] if cluster else [])]
     return [
-        "sacctmgr", "--noheader", "--parsable2", "show", "association", f"user={user}",
+        "sacctmgr", "--noheader", "--parsable2", "show", "association", *where,
         "format=account,partition,maxsubmitjobs",
     ]  # fmt: skip
 
@@ -55,8 +58,9 @@ def smallest(rows: Iterable[list[str]], names: Iterable[str | None]) -> int | No
 
 def read_array_limits(slurm: Slurm, user: str, account: str | None, qos: str | None) -> ArrayLimits:
     """What is known of them; where the accounting database does not answer sbatch decides. Raises SlurmUnreachable."""
-    size = parse_array_size(require_reachable(slurm.run(scontrol_config())).stdout)
-    by_account = _rows(slurm.run(association_query(user)).stdout)
+    config = require_reachable(slurm.run(scontrol_config())).stdout
+    size, cluster = parse_array_size(config), slurm.cluster or parse_config(config).get("ClusterName", "")
+    by_account = _rows(slurm.run(association_query(user, cluster)).stdout)
     limit = smallest(by_account, [account]) if account or len({row[0] for row in by_account}) == 1 else None
     because = f"MaxSubmitJobs of the account {account or (by_account[0][0] if by_account else '')}".strip()
     if qos:

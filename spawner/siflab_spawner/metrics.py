@@ -16,7 +16,7 @@ from siflab.script.session import PROBLEMS
 from siflab.slurm import execute
 from siflab.slurm.execute import Completed
 from siflab_spawner.start.failure import StartFailed
-from siflab_spawner.watch.watching import all_watchers
+from siflab_spawner.watch.watcher_settings import all_watchers
 from siflab_spawner.wrapped.inner import innermost
 
 if TYPE_CHECKING:

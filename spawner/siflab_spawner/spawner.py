@@ -15,7 +15,7 @@ from siflab_spawner import language, metrics
 from siflab_spawner.accounts.acting import PROGRAM, WAYS, choose_for, current_acting
 from siflab_spawner.accounts.groups import group_names
 from siflab_spawner.batchspawner_compat import DropIn
-from siflab_spawner.batchspawner_compat.old_settings import tell_unused
+from siflab_spawner.batchspawner_compat.ignored_settings import tell_unused
 from siflab_spawner.claims import claim_server
 from siflab_spawner.claims.claim import Failure
 from siflab_spawner.claims.nodes import server_url
@@ -37,7 +37,7 @@ from siflab_spawner.state import SessionState
 from siflab_spawner.watch.bell import Bell
 from siflab_spawner.watch.polling import poll_session
 from siflab_spawner.watch.watcher import Watcher
-from siflab_spawner.watch.watching import WatcherSettings, cluster_of, ours, watcher_of
+from siflab_spawner.watch.watcher_settings import WatcherSettings, cluster_of, ours, watcher_of
 from siflab_spawner.wrapped.inner import innermost
 
 _LONG = 10 * 365 * 86400  # JupyterHub's own limit on a start must never strike: Siflab has its own two (site.yaml)

@@ -35,7 +35,6 @@ class OldSettings:
 
     submit: Command
     cancel: Command
-    script_setting: str
     script: str
     server: ServerCommand
     bin: str | None
@@ -109,7 +108,7 @@ def read_settings(
                     "（`/opt/slurm/bin/sbatch --parsable`）",
                 ),
             )
-    return OldSettings(submit, cancel, setting("batch_script"), text["batch_script"], server, bin_dir, cluster)
+    return OldSettings(submit, cancel, text["batch_script"], server, bin_dir, cluster)
 
 
 def _must_be_there(command: Command) -> None:

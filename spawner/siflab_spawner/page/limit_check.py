@@ -8,7 +8,7 @@ from siflab.errors import FieldError, Invalid
 from siflab.slurm.limit_words import Ceiling, amount
 from siflab.slurm.rights import Rights, Target
 from siflab.text import Text
-from siflab_spawner.page.room import has_type
+from siflab_spawner.page.free_nodes import has_type
 from siflab_spawner.page.slurm_facts import facts_of
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from siflab.slurm.limit_words import amount
 from siflab.slurm.rights import Rights
 from siflab.slurm.time import format_time
 from siflab.text import Text
+from siflab_spawner.page.free_nodes import fits_now
 from siflab_spawner.page.limit_check import clip_time, proven, target_of
 from siflab_spawner.page.options import check_options
-from siflab_spawner.page.room import fits_now
 
 MOST = 3
 _SHORTEST = 1800  # seconds; less time than this is of no use

@@ -9,9 +9,9 @@ from siflab.errors import Invalid
 from siflab.slurm.limit_words import Ceiling
 from siflab.slurm.rights import Rights, Target
 from siflab.text import Text
+from siflab_spawner.page.free_nodes import fits_ever, fits_now, gpu_numbers
 from siflab_spawner.page.limit_check import amounts, clip_time, target_of
 from siflab_spawner.page.offer_choices import SELECTS, choice_words, names_of
-from siflab_spawner.page.room import fits_ever, fits_now, gpu_numbers
 
 _KEYS = {field.name for field in fields(Choice)}
 

@@ -9,10 +9,10 @@ import os
 import time
 
 from siflab.config import Resources
-from siflab.errors import FieldError, Invalid, SlurmRefused, SlurmUnreachable
-from siflab.slurm.answers import parse_cluster, parse_job_id, sbatch_error
+from siflab.errors import SlurmUnreachable
+from siflab.slurm.answers import parse_cluster, parse_job_id, refused
 from siflab.slurm.commands import scancel, squeue_jobs
-from siflab.slurm.execute import Completed, PosixUser, Slurm, require_reachable
+from siflab.slurm.execute import PosixUser, Slurm, require_reachable
 from siflab.slurm.records import QueueRecord, Unreadable, parse_own_squeue
 from siflab.text import Text
 from siflab_spawner.start.mark import living
@@ -84,7 +84,7 @@ async def submit(
         if found is not None:
             return found, slurm.cluster or ""
         require_reachable(done)
-    raise _refused(done)
+    raise refused(done.stderr)
 
 
 async def find_late(slurm: Slurm, user: PosixUser, prefix: str, submit_id: str, submitted: float) -> str | None:
@@ -98,10 +98,3 @@ async def find_late(slurm: Slurm, user: PosixUser, prefix: str, submit_id: str, 
         if found is not None or time.time() - submitted > _LATE:
             return found
         await asyncio.sleep(_AGAIN)
-
-
-def _refused(done: Completed) -> SlurmRefused | Invalid:
-    field, message = sbatch_error(done.stderr)
-    if field:
-        return Invalid([FieldError(field, "slurm-refused", message)])
-    return SlurmRefused(Text(f"Slurm did not take the job: {message.en}.", f"Slurm 未接受该作业：{message.zh}。"))

@@ -25,7 +25,7 @@ from siflab.slurm.records import QueueRecord
 from siflab.slurm.states import Kind
 from siflab_spawner.accounts.as_user import find_user
 from siflab_spawner.start.mark import ANY, Ours
-from siflab_spawner.watch.closer import Doubt, Reading, is_surely_ours, look_closer
+from siflab_spawner.watch.closer_look import Doubt, Reading, is_surely_ours, look_closer
 from siflab_spawner.watch.evidence import Hidden
 from siflab_spawner.watch.pace import DEFAULT, Pace, Stopwatch, Turns
 from siflab_spawner.watch.privacy import sees_all_jobs, tell_hidden

@@ -21,6 +21,8 @@ NO_GRES = "N/A"
 class FakeSlurm:
     """`queue` and `accounting` are rows by job id; `answers` replaces what one command says."""
 
+    cluster: str | None = None
+
     version: str = "22.05"
     next_job: int = 42
     queue: dict[str, str] = field(default_factory=dict)

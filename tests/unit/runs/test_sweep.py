@@ -92,7 +92,7 @@ def test_the_highest_index_is_one_less(config, size):
 
 @pytest.fixture
 def sweep_of(viewer, slurm, notebook):
-    slurm.answers["scontrol"] = lambda argv, stdin: done(argv, "MaxArraySize = 4\n")
+    slurm.answers["scontrol"] = lambda argv, stdin: done(argv, "MaxArraySize = 4\nClusterName = Alpha\n")
     slurm.answers["sacctmgr"] = lambda argv, stdin: done(argv, "lab||50\n" if "association" in argv else "normal|\n")
     path = notebook("train.ipynb")
     document = json.loads(path.read_text())

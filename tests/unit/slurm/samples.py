@@ -40,13 +40,13 @@ ReservationName=cs StartTime=2026-12-01T06:10:36 EndTime=2026-12-01T07:10:36 Dur
 """
 RESERVATIONS = {"22.05": _RESERVATIONS, "24.11": newer(_RESERVATIONS)}
 ASSOCIATIONS = """\
-main|root||||normal||||||
-main|root|root|||normal||||||
-main|cs101|||root|normal||||gres/gpu=3||
-main|cs101|user3|||course,normal|course|||||
-main|research|||root|normal||||||
-main|research|user1|||gpu-basic,gpu-large,normal|normal|||||
-main|research|user2|||gpu-basic,gpu-large,normal|normal|||||
+main|root||||normal|||||
+main|root|root|||normal|||||
+main|cs101|||root|normal||||gres/gpu=3|
+main|cs101|user3|||course,normal|course||||
+main|research|||root|normal|||||
+main|research|user1|||gpu-basic,gpu-large,normal|normal||||
+main|research|user2|||gpu-basic,gpu-large,normal|normal||||
 """
 QOS = """\
 normal|||||||

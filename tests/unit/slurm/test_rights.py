@@ -75,8 +75,8 @@ def qos(**limits):
 
 
 ASSOC = (
-    "main|a|||root|||||{account}||\nmain|sub|||a|||||{sub}||\n"
-    "main|sub|user1|||q,r|q|{job}||{user}|{wall}|\nmain|root||||||||||\n"
+    "main|a|||root|||||{account}|\nmain|sub|||a|||||{sub}|\n"
+    "main|sub|user1|||q,r|q|{job}||{user}|{wall}\nmain|root|||||||||\n"
 )
 WITH_QOS = samples.PARTITIONS["22.05"].replace("QoS=N/A", "QoS=p", 1)
 PRECEDENCE = [
@@ -194,7 +194,7 @@ def test_without_slurm_there_is_no_limit():
 
 
 def test_an_association_of_one_partition():
-    text = "main|a|||root|||||||\nmain|a|user1|gpu-a100||q|q|gres/gpu=1||||\n"
+    text = "main|a|||root||||||\nmain|a|user1|gpu-a100||q|q|gres/gpu=1|||\n"
     defaults = {"user1": "a"}
     mine = rights(RESEARCHER, associations=text, qos=qos())
     mine.accounting = replace(mine.accounting, default_accounts=defaults)
@@ -204,7 +204,7 @@ def test_an_association_of_one_partition():
 
 
 def test_the_default_stands_first():
-    text = samples.ASSOCIATIONS + "main|cs101|user1|||normal|||||\n".replace("|||||\n", "||||||\n")
+    text = samples.ASSOCIATIONS + "main|cs101|user1|||normal|||||\n"
     assert rights(RESEARCHER, associations=text).accounts == ["research", "cs101"]
 
 

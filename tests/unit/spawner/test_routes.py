@@ -6,7 +6,7 @@ import pytest
 from jupyterhub.apihandlers import default_handlers
 
 import siflab_spawner
-from siflab_spawner.batchspawner_compat.old_settings import unused_settings
+from siflab_spawner.batchspawner_compat.ignored_settings import unused_settings
 from siflab_spawner.claims.claim_handlers import ClaimHandler, register
 from siflab_spawner.claims.port_handler import PortHandler
 
