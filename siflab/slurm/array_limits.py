@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from siflab.slurm.commands import scontrol_config
-from siflab.slurm.scontrol import parse_config
 from siflab.slurm.execute import Slurm, require_reachable
+from siflab.slurm.scontrol import parse_config
 
 DEFAULT_ARRAY_SIZE = 1001
 
