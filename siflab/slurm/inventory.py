@@ -9,8 +9,8 @@ from siflab.errors import SlurmUnreachable
 from siflab.slurm.commands import scontrol_nodes, scontrol_partitions
 from siflab.slurm.execute import Slurm, require_reachable
 from siflab.slurm.gres import SHARD, GpuKind
-from siflab.slurm.limits import has_node
 from siflab.slurm.node_states import NodeState, node_state
+from siflab.slurm.running_time_limits import has_node
 from siflab.slurm.scontrol import Node, Partition, Reservation, parse_nodes, parse_partitions
 from siflab.slurm.time import format_time
 from siflab.text import Text

@@ -12,7 +12,8 @@ from datetime import datetime
 from siflab.errors import FieldError
 from siflab.slurm.accounting import Accounting, Association, Qos, Tres
 from siflab.slurm.inventory import Inventory
-from siflab.slurm.limit_words import (
+from siflab.slurm.names_allowed import may_use_partition, may_use_reservation
+from siflab.slurm.rights_words import (
     Ceiling,
     for_everyone,
     in_partition,
@@ -23,7 +24,6 @@ from siflab.slurm.limit_words import (
     per_person,
     until_end,
 )
-from siflab.slurm.names_allowed import may_use_partition, may_use_reservation
 from siflab.slurm.scontrol import Partition, Reservation
 
 _KEYS = {"cpus": "cpu", "memory": "mem"}

@@ -21,10 +21,10 @@ from siflab_spawner.claims.claim import Failure
 from siflab_spawner.claims.nodes import server_url
 from siflab_spawner.lifetime import idle
 from siflab_spawner.lifetime.stopping import stop_job
+from siflab_spawner.notices import drop_notice, last_notice
 from siflab_spawner.page import links
 from siflab_spawner.page.form import render_form
 from siflab_spawner.page.limit_check import within_limits
-from siflab_spawner.page.notices import drop_notice, last_notice
 from siflab_spawner.page.offer import offer_for
 from siflab_spawner.page.options import bad_request, read_form, resources_of
 from siflab_spawner.page.page_view import page_view

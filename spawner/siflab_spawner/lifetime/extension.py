@@ -16,11 +16,11 @@ from weakref import WeakValueDictionary
 
 from siflab.config.session_rules import ExtensionSite
 from siflab.errors import Conflict, FieldError, Invalid, NotFound, SlurmRefused, SlurmUnreachable
-from siflab.slurm import limits
+from siflab.slurm import running_time_limits as limits
 from siflab.slurm.commands import scontrol_config
 from siflab.slurm.execute import Completed, Slurm, require_reachable
-from siflab.slurm.limits import RunningJob
 from siflab.slurm.records import Unreadable
+from siflab.slurm.running_time_limits import RunningJob
 from siflab.slurm.scontrol import parse_config
 from siflab.slurm.time import format_time
 from siflab.text import Text
@@ -195,7 +195,11 @@ async def _caps(spawner: "SingularitySlurmSpawner", rule: ExtensionSite, job: Ru
         _ask(slurm, limits.partition_query(job.partition), age),
         _ask(slurm, limits.reservations_query(), age),
         _ask(slurm, limits.qos_query(), max(age, _REMEMBERED)),
-        _ask(slurm, limits.association_query(job.user, (cluster or "").lower()), _LONG if age else _REMEMBERED),
+        _ask(
+            slurm,
+            limits.association_query(job.user, (cluster or "").lower()),
+            _LONG if age else _REMEMBERED,
+        ),
     )
     try:
         return caps_of(

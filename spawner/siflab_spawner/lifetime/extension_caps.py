@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from siflab.config.session_rules import ExtensionSite
-from siflab.slurm.limits import PartitionLimit, QosLimit, Reservation, RunningJob, has_node
+from siflab.slurm.running_time_limits import PartitionLimit, QosLimit, Reservation, RunningJob, has_node
 from siflab.slurm.time import format_time
 from siflab.text import Text
 

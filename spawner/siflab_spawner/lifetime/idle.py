@@ -20,7 +20,7 @@ from siflab.config.session_rules import IdleSite
 from siflab.slurm.time import format_time
 from siflab.text import Text
 from siflab_spawner import metrics
-from siflab_spawner.page.notices import leave_notice
+from siflab_spawner.notices import leave_notice
 
 if TYPE_CHECKING:
     from siflab_spawner.spawner import SingularitySlurmSpawner
@@ -48,7 +48,7 @@ def services(site: Site, certificates: str | None = None) -> list[dict[str, Any]
     environment = {"SIFLAB_SITE": str(site_path())}
     if "PYTHONPATH" in os.environ:
         environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
-    command = [sys.executable, "-m", "siflab_spawner.culler"]
+    command = [sys.executable, "-m", "siflab_spawner.lifetime.culler"]
     if certificates:
         command += ["--ssl-enabled=true", f"--internal-certs-location={certificates}"]
     return [{"name": _NAME, "command": command, "environment": environment}]

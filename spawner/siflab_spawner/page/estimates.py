@@ -15,7 +15,7 @@ from siflab_spawner.page.limit_check import within_limits
 from siflab_spawner.page.nearby import Nearby, has_room, nearby
 from siflab_spawner.page.options import check_options
 from siflab_spawner.page.slurm_facts import facts_of
-from siflab_spawner.page.test_only import OverBudget, TestOnly, test_only_of
+from siflab_spawner.page.start_estimates import OverBudget, StartEstimates, estimates_of
 
 if TYPE_CHECKING:
     from siflab_spawner.spawner import SingularitySlurmSpawner
@@ -78,17 +78,17 @@ async def estimate_for(spawner: "SingularitySlurmSpawner", options: Any) -> dict
     return answer
 
 
-async def _reader(spawner: "SingularitySlurmSpawner") -> tuple[PosixUser | None, TestOnly]:
+async def _reader(spawner: "SingularitySlurmSpawner") -> tuple[PosixUser | None, StartEstimates]:
     """As whom it is asked; None where the Hub cannot act as this person (the inventory answers then)."""
     slurm = replace(spawner.slurm, cluster=spawner.site.slurm.cluster)
     try:
-        return await find_user(spawner.user.name), test_only_of(spawner, slurm)
+        return await find_user(spawner.user.name), estimates_of(spawner, slurm)
     except SiflabError as error:
         spawner.log.warning("siflab: no estimate as %s: %s", spawner.user.name, error)
-        return None, test_only_of(spawner, slurm)
+        return None, estimates_of(spawner, slurm)
 
 
-async def _read(reader: TestOnly, user: PosixUser | None, resources: Resources, room: bool) -> Reading:
+async def _read(reader: StartEstimates, user: PosixUser | None, resources: Resources, room: bool) -> Reading:
     if user is None:
         return Reading(room=room)
     try:
@@ -101,7 +101,7 @@ async def _read(reader: TestOnly, user: PosixUser | None, resources: Resources, 
 
 
 async def _sooner(
-    reader: TestOnly, user: PosixUser | None, found: list[Nearby], own: Reading, moment: datetime
+    reader: StartEstimates, user: PosixUser | None, found: list[Nearby], own: Reading, moment: datetime
 ) -> list[dict[str, Any]]:
     """Those of `found` that start before the choice itself would."""
     readings = await asyncio.gather(*(_read(reader, user, one.resources, one.room_now) for one in found))

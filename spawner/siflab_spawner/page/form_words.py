@@ -1,5 +1,5 @@
-"""The words of the spawn page, in both languages. Those with {braces} are filled in by `str.format` here, and by the
-same rule in static/spawn.js."""
+"""The words of the form on the spawn page, in both languages; title and Start are in `page_words`. Those with
+{braces} are filled in by `str.format` here, and by the same rule in static/spawn.js."""
 
 from siflab.text import Text
 
@@ -18,14 +18,10 @@ LABELS: dict[str, Text] = {
 }
 WORDS: dict[str, Text] = {
     **LABELS,
-    "heading": Text("Start a session", "启动会话"),
-    "start": Text("Start", "启动"),
-    "for_user": Text("This session is started for {user}.", "此会话将为 {user} 启动。"),
     "choose": Text("Choose what to start", "选择要启动的资源"),
     "no_gpu": Text("no GPU", "无 GPU"),
     "up_to": Text("up to {most}", "最多 {most}"),
     "from_to": Text("from {least} to {most}", "{least} 到 {most}"),
-    "nobody": Text("none", "无"),
     "usual": Text("as usual", "默认"),
     "not_possible": Text("not possible: {why}", "不可选：{why}"),
     "not_offered": Text(
@@ -53,7 +49,6 @@ WORDS: dict[str, Text] = {
     "cpus_free": Text("CPUs free", "空闲 CPU"),
     "memory_free": Text("Memory free", "空闲内存"),
     "gpus_free": Text("GPUs free", "空闲 GPU"),
-    "mig": Text("{type} (MIG slice)", "{type}（MIG 切片）"),
     "shard": Text("{type} (shared part of a GPU)", "{type}（共享 GPU 份额）"),
     "as_of": Text("As Slurm said at {at}.", "Slurm 于 {at} 的数据。"),
     "stale": Text("Slurm does not answer at present; these figures are of {at}.", "Slurm 暂无响应；数据为 {at}。"),
@@ -63,6 +58,7 @@ WORDS: dict[str, Text] = {
         "tries again.",
         "无法显示空闲情况：Hub 或 Slurm 没有响应。仍可启动；本页会自动重试。",
     ),
+    "mig": Text("{type} (MIG slice)", "{type}（MIG 切片）"),
     "estimate": Text("When it would start", "预计启动时间"),
     "estimating": Text("Asking Slurm when it would start ...", "正在向 Slurm 查询启动时间……"),
     "no_estimate": Text(

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from siflab.config import Resources
 from siflab.errors import FieldError, Invalid
-from siflab.slurm.limit_words import Ceiling, amount
 from siflab.slurm.rights import Rights, Target
+from siflab.slurm.rights_words import Ceiling, amount
 from siflab.text import Text
 from siflab_spawner.page.free_nodes import has_type
 from siflab_spawner.page.slurm_facts import facts_of

@@ -6,8 +6,8 @@ from typing import Any
 
 from siflab.config import Profile, Resources, Site, resolve, usable_profiles
 from siflab.errors import Invalid
-from siflab.slurm.limit_words import amount
 from siflab.slurm.rights import Rights
+from siflab.slurm.rights_words import amount
 from siflab.slurm.time import format_time
 from siflab.text import Text
 from siflab_spawner.page.free_nodes import fits_now

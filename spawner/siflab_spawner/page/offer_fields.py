@@ -6,8 +6,8 @@ from typing import Any
 
 from siflab.config import Choice, CountRange, Profile, Resources, Site, resolve
 from siflab.errors import Invalid
-from siflab.slurm.limit_words import Ceiling
 from siflab.slurm.rights import Rights, Target
+from siflab.slurm.rights_words import Ceiling
 from siflab.text import Text
 from siflab_spawner.page.free_nodes import fits_ever, fits_now, gpu_numbers
 from siflab_spawner.page.limit_check import amounts, clip_time, target_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from siflab.errors import SiflabError
 from siflab.text import Text
 from siflab_spawner import language
-from siflab_spawner.page.notices import last_notice
+from siflab_spawner.notices import last_notice
 from siflab_spawner.page.page_words import WORDS
 from siflab_spawner.page.progress import state_of
 from siflab_spawner.page.static_files import static_url as file_url

@@ -18,7 +18,7 @@ from siflab_spawner.start.environment import claim_url
 from siflab_spawner.start.failure import StartFailed
 from siflab_spawner.start.mark import session_prefix
 from siflab_spawner.start.session_job import session_job
-from siflab_spawner.start.submission import cancel_strays, find_late, pace, submit
+from siflab_spawner.start.submission import at_once, cancel_strays, find_late, submit
 from siflab_spawner.state import SessionState
 from siflab_spawner.watch import outcome
 
@@ -77,7 +77,7 @@ async def _submit(spawner: "SingularitySlurmSpawner", user: PosixUser) -> None:
     if trouble is not None:
         raise StartFailed(trouble)
     prefix = session_prefix(site.name, spawner.user.name, server)
-    async with pace:
+    async with at_once:
         job, strays = await asyncio.gather(session_job(spawner, user), cancel_strays(spawner.slurm, user, prefix))
     if strays:
         spawner.log.warning("siflab: cancelled what was left of %s: %s", spawner._log_name, ", ".join(strays))

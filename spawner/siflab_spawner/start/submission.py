@@ -18,7 +18,9 @@ from siflab.text import Text
 from siflab_spawner.start.mark import living
 
 _AT_ONCE = 8  # more commands at the same moment only queue up in slurmctld and on the Hub's processors
-pace = asyncio.Semaphore(_AT_ONCE)  # what a start runs before and for its sbatch; never awaited for Slurm to come back
+at_once = asyncio.Semaphore(
+    _AT_ONCE
+)  # what a start runs before and for its sbatch; never awaited for Slurm to come back
 _LATE = 20.0  # seconds in which an sbatch whose answer was lost may still make its job appear
 _AGAIN = 2.0
 
@@ -74,7 +76,7 @@ async def submit(
 ) -> tuple[str, str]:
     """The id of the job, and its cluster where there are several (else empty). Raises SlurmRefused, Invalid (naming the
     field) or SlurmUnreachable; after either no job of this submit id was seen."""
-    async with pace:
+    async with at_once:
         done = await slurm.arun(argv, user=user, stdin=script)
     job_id = parse_job_id(done.stdout) if done.ok else None
     if job_id is not None:

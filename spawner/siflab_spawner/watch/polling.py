@@ -4,7 +4,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from siflab_spawner.lifetime.stopping import stop_job
-from siflab_spawner.page.notices import leave_notice
+from siflab_spawner.notices import leave_notice
 from siflab_spawner.start import adoption
 from siflab_spawner.watch.moved import moved_words, was_moved
 from siflab_spawner.watch.outcome import in_words

@@ -8,7 +8,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from siflab_spawner.page.notices import leave_notice
+from siflab_spawner.notices import leave_notice
 from siflab_spawner.watch.moved import moved_words, was_moved
 from siflab_spawner.watch.outcome import in_words
 

@@ -5,10 +5,10 @@ import logging
 
 import pytest
 
+from siflab_spawner import notices
 from siflab_spawner.claims import claim
 from siflab_spawner.claims.claim_body import EndedBody
 from siflab_spawner.lifetime.stopping import stop_job
-from siflab_spawner.page import notices
 from siflab_spawner.state import SessionState
 from siflab_spawner.watch.polling import poll_session
 from siflab_spawner.watch.told_end import ended_by_itself

@@ -14,7 +14,7 @@ from siflab_spawner.page import estimates, limit_check
 from siflab_spawner.page.budget import Budget
 from siflab_spawner.page.estimates import estimate_for, when
 from siflab_spawner.page.nearby import nearby
-from siflab_spawner.page.test_only import OverBudget, TestOnly
+from siflab_spawner.page.start_estimates import OverBudget, StartEstimates
 from tests.unit.slurm import samples
 from tests.unit.slurm.test_rights import RESEARCHER, STUDENT, rights
 from tests.unit.spawner.conftest import SITE
@@ -79,7 +79,7 @@ def test_the_same_question_is_asked_once_and_kept_for_half_a_minute():
     async def scene():
         clock, slurm = Clock(), Slurm(said(0))
         slurm.gate = asyncio.Event()
-        reader = TestOnly(slurm, Budget(clock=clock), clock)
+        reader = StartEstimates(slurm, Budget(clock=clock), clock)
         waiting = [asyncio.ensure_future(reader.ask(ME, resources())) for _ in range(20)]
         await asyncio.sleep(0)
         slurm.gate.set()
@@ -97,7 +97,7 @@ def test_the_same_question_is_asked_once_and_kept_for_half_a_minute():
 def test_an_answer_of_another_person_is_not_mine():
     async def scene():
         clock, slurm = Clock(), Slurm(said(0))
-        reader = TestOnly(slurm, Budget(clock=clock), clock)
+        reader = StartEstimates(slurm, Budget(clock=clock), clock)
         await reader.ask(ME, resources())
         await reader.ask(PosixUser("user2", 1002, 1002, (), "/home/user2", "/bin/sh"), resources())
         return len(slurm.asked)
@@ -108,7 +108,7 @@ def test_an_answer_of_another_person_is_not_mine():
 def test_over_the_budget_slurm_is_not_asked():
     async def scene():
         clock, slurm = Clock(), Slurm(said(0))
-        reader = TestOnly(slurm, Budget(2, 10, 0.5, 2, clock), clock)
+        reader = StartEstimates(slurm, Budget(2, 10, 0.5, 2, clock), clock)
         await reader.ask(ME, resources(time="1:00:00"))
         await reader.ask(ME, resources(time="2:00:00"))
         with pytest.raises(OverBudget) as caught:
@@ -122,7 +122,7 @@ def test_over_the_budget_slurm_is_not_asked():
 def test_no_answer_is_none_and_is_not_kept(answer):
     async def scene():
         slurm = Slurm(answer)
-        reader = TestOnly(slurm, Budget(clock=Clock()), Clock())
+        reader = StartEstimates(slurm, Budget(clock=Clock()), Clock())
         for _ in range(2):
             with pytest.raises(SlurmUnreachable):
                 await reader.ask(ME, resources())
@@ -180,7 +180,7 @@ def ask(monkeypatch):
 
         slurm = Slurm(answers)
         clock = Clock()
-        reader = TestOnly(slurm, budget or Budget(clock=clock), clock)
+        reader = StartEstimates(slurm, budget or Budget(clock=clock), clock)
         facts = SimpleNamespace(rights_soon=rights_soon, rights=rights_soon)
         for module in (estimates, limit_check):
             monkeypatch.setattr(module, "facts_of", lambda spawner: facts)

@@ -10,8 +10,8 @@ import pytest
 from siflab.config import parse_site
 from siflab.config.session_rules import ExtensionSite
 from siflab.errors import Conflict, Invalid, NotFound, SlurmRefused, SlurmUnreachable
-from siflab.slurm.limits import PartitionLimit, QosLimit, Reservation, RunningJob
 from siflab.slurm.records import SEPARATOR
+from siflab.slurm.running_time_limits import PartitionLimit, QosLimit, Reservation, RunningJob
 from siflab.slurm.states import state_info
 from siflab.slurm.time import parse_time
 from siflab_spawner.lifetime import extension

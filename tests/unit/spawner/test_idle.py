@@ -10,9 +10,9 @@ from jupyterhub.proxy import ConfigurableHTTPProxy
 
 from siflab.config import SiteError, parse_site
 from siflab_spawner import metrics
-from siflab_spawner.culler import Arbiter
 from siflab_spawner.lifetime import idle
-from siflab_spawner.page.notices import drop_notice, last_notice
+from siflab_spawner.lifetime.culler import Arbiter
+from siflab_spawner.notices import drop_notice, last_notice
 from siflab_spawner.state import SessionState
 from tests.unit.spawner.conftest import SITE
 
@@ -81,7 +81,7 @@ def test_the_service(monkeypatch):
     monkeypatch.setenv("SIFLAB_SITE", "/etc/siflab/site.yaml")
     rules = site(after="1:00:00")
     (service,), (role,) = idle.services(rules, "/data/ssl"), idle.roles(rules)
-    assert service["command"][1:3] == ["-m", "siflab_spawner.culler"]
+    assert service["command"][1:3] == ["-m", "siflab_spawner.lifetime.culler"]
     assert "--internal-certs-location=/data/ssl" in service["command"]
     assert service["environment"]["SIFLAB_SITE"] == "/etc/siflab/site.yaml"
     assert role["services"] == [service["name"]] and "admin:users" not in role["scopes"]

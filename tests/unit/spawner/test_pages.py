@@ -12,7 +12,7 @@ from tornado import web
 from siflab.slurm.records import parse_squeue
 from siflab.text import Text
 from siflab_spawner import language
-from siflab_spawner.page.notices import drop_notice, leave_notice
+from siflab_spawner.notices import drop_notice, leave_notice
 from siflab_spawner.page.page_view import page_view
 from siflab_spawner.page.page_words import WORDS
 from siflab_spawner.page.pages import TEMPLATES

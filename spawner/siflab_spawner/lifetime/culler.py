@@ -1,4 +1,4 @@
-"""``python -m siflab_spawner.culler``: jupyterhub-idle-culler with the limits of site.yaml, as a service of the Hub.
+"""``python -m siflab_spawner.lifetime.culler``: jupyterhub-idle-culler with site.yaml's limits, a service of the Hub.
 
 `jupyterhub_idle_culler` itself serves as well where one limit is enough for all.
 """

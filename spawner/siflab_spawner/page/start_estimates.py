@@ -39,10 +39,8 @@ class Said:
     error: FieldError | None = None
 
 
-class TestOnly:
+class StartEstimates:
     """One for each cluster of a Hub."""
-
-    __test__ = False  # no test, whatever its name
 
     def __init__(self, slurm: Slurm, budget: Budget, clock: Callable[[], float] = time.monotonic) -> None:
         self.slurm, self.budget, self._clock = slurm, budget, clock
@@ -89,15 +87,12 @@ class TestOnly:
 
 
 _budget = Budget()
-_all: "dict[tuple[Slurm, asyncio.AbstractEventLoop], TestOnly]" = {}
+_all: "dict[tuple[Slurm, asyncio.AbstractEventLoop], StartEstimates]" = {}
 
 
-def test_only_of(spawner: "SingularitySlurmSpawner", slurm: Slurm) -> TestOnly:
+def estimates_of(spawner: "SingularitySlurmSpawner", slurm: Slurm) -> StartEstimates:
     """With the one budget of the Hub, whatever the number of its clusters."""
     key = (slurm, asyncio.get_running_loop())
     if key not in _all:
-        _all[key] = TestOnly(slurm, _budget)
+        _all[key] = StartEstimates(slurm, _budget)
     return _all[key]
-
-
-test_only_of.__test__ = False  # type: ignore[attr-defined]

@@ -2,7 +2,8 @@
 
 import pytest
 
-from siflab.slurm.limits import (
+from siflab.slurm.records import SEPARATOR, Unreadable
+from siflab.slurm.running_time_limits import (
     has_node,
     parse_associations,
     parse_job,
@@ -11,7 +12,6 @@ from siflab.slurm.limits import (
     parse_reservations,
     set_time_limit,
 )
-from siflab.slurm.records import SEPARATOR, Unreadable
 
 JOB = ["3", "user1", "RUNNING", "5:00", "2026-12-01T05:04:39", "2026-12-01T05:09:39", "cpu", "normal", "research",
        "(null)", "cpu01"]  # fmt: skip
