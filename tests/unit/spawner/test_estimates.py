@@ -187,7 +187,7 @@ def ask(monkeypatch):
         monkeypatch.setattr(estimates, "group_names", groups)
         monkeypatch.setattr(estimates, "find_user", user)
         monkeypatch.setattr(estimates, "replace", lambda slurm, **_: slurm)
-        monkeypatch.setattr(estimates, "test_only_of", lambda spawner, slurm: reader)
+        monkeypatch.setattr(estimates, "estimates_of", lambda spawner, slurm: reader)
         spawner = SimpleNamespace(
             site=SITES, slurm=slurm, user=SimpleNamespace(name=person.name), log=logging.getLogger("test")
         )
