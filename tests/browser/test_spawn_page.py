@@ -242,7 +242,7 @@ def test_a_start_that_waits_outlives_the_hub_and_is_stopped(visitor, hub):
         expect(page.locator("#siflab-trouble")).to_be_visible(timeout=30_000)
         someone.picture("hub-away")
         hub.start()
-        expect(page.locator("#siflab-phase")).to_have_text("会话正在排队")
+        expect(page.locator("#siflab-phase")).to_have_text("会话正在排队", timeout=30_000)  # the page asks now and then
         expect(page.locator("#siflab-trouble")).to_be_hidden()
         page.goto(f"{hub.url}/hub/home")
         page.goto(f"{hub.url}/user/{USERS[0]}/lab")
