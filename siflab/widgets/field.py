@@ -27,7 +27,8 @@ class Field(widgets.VBox):  # type: ignore[misc]
         self.input.tooltip = label
         self._error = widgets.HTML()
         name = widgets.Label(value=label, layout=_LABEL)
-        super().__init__([widgets.HBox([name, self.input]), self._error])
+        allowed = [widgets.Label(value=hint)] if hint and shown != "" else []  # else it is in the input
+        super().__init__([widgets.HBox([name, self.input, *allowed]), self._error])
 
     @property
     def value(self) -> Any:
