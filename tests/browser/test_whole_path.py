@@ -42,6 +42,7 @@ def test_a_notebook_becomes_a_job_and_comes_back_executed(person):
     assert re.search(r"tgpu0[12]", shown), "squeue shows the session on its node"
 
     someone.open_notebook("train.ipynb")
+    expect(someone.page.locator("#jp-bottom-panel")).to_contain_text("| Idle")  # the kernel, on the session's GPU
     dialog = someone.press_promote()
     dialog.locator('[name="profile"]').select_option("cpu")
     expect(dialog.locator('[data-siflab="promote-resources"]')).to_contain_text("2 CPU cores")
@@ -49,8 +50,10 @@ def test_a_notebook_becomes_a_job_and_comes_back_executed(person):
     someone.picture("dialog")
     someone.submit(dialog)
     notice = someone.page.locator(".Toastify__toast", has_text=re.compile(r"\d+"))
-    expect(notice.first).to_be_visible()
+    expect(notice.first).to_contain_text("what it has on the GPU stays there")
     someone.picture("submitted")
+    notice.first.get_by_role("button", name="Shut down the kernel").click()
+    expect(someone.page.locator("#jp-bottom-panel")).to_contain_text("No Kernel")
 
     someone.show_runs()
     run = someone.newest_run()

@@ -12,6 +12,7 @@ import type {
   Run,
   RunList,
   RunRequest,
+  Session,
   Site
 } from './types';
 
@@ -24,6 +25,10 @@ export class Client {
 
   getSite(): Promise<Site> {
     return this.request('GET', ['site']);
+  }
+
+  getSession(): Promise<Session> {
+    return this.request('GET', ['session']);
   }
 
   async preflight(request: RunRequest, signal?: AbortSignal): Promise<Finding[]> {

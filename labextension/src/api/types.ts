@@ -7,6 +7,7 @@ type Schemas = components['schemas'];
 export type Text = Schemas['Text'];
 export type FieldError = Schemas['FieldError'];
 export type Failure = Schemas['Failure'];
+export type Session = Schemas['Session'];
 export type Site = Schemas['Site'];
 export type Image = Schemas['Image'];
 export type Profile = Schemas['Profile'];

@@ -6,6 +6,7 @@ import {
   Notification,
   showErrorMessage
 } from '@jupyterlab/apputils';
+import type { ISessionContext } from '@jupyterlab/apputils';
 import { IDocumentManager } from '@jupyterlab/docmanager';
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import { IFileBrowserFactory } from '@jupyterlab/filebrowser';
@@ -21,6 +22,7 @@ import { promoteIcon } from '../icons';
 import { CommandIDs, IRunsModel, ISiflabClient } from '../tokens';
 import { recallForm, rememberForm } from './memory';
 import type { Form } from './form';
+import { kernelWithGpu } from './kernel';
 import { findTarget } from './target';
 import type { Target } from './target';
 
@@ -98,7 +100,7 @@ export const promotePlugin: JupyterFrontEndPlugin<void> = {
       if (promotion.run && promotion.form) {
         drafts.delete(path);
         await rememberForm(state, promotion.form);
-        announce(promotion.run, words, app);
+        announce(promotion.run, await kernelWithGpu(target.path, tracker, client), words, app);
       }
       promotion.dispose();
     };
@@ -156,18 +158,46 @@ async function saveIfDirty(
   return true;
 }
 
-function announce(run: Run, words: Words, app: JupyterFrontEnd): void {
+/** Say that it was submitted; `kernel` is offered to be shut down. */
+function announce(
+  run: Run,
+  kernel: ISessionContext | null,
+  words: Words,
+  app: JupyterFrontEnd
+): void {
   const { trans } = words;
-  const message = run.job_id
+  const submitted = run.job_id
     ? trans.__('"%1" was submitted as Slurm job %2.', run.name, run.job_id)
     : trans.__('"%1" was handed to Slurm; its job id is not known yet.', run.name);
-  Notification.success(message, {
-    autoClose: NOTICE,
-    actions: [
-      {
-        label: trans.__('Show runs'),
-        callback: () => void app.commands.execute(CommandIDs.showRuns, { id: run.id })
-      }
-    ]
+  const actions: Notification.IAction[] = [
+    {
+      label: trans.__('Show runs'),
+      callback: () => void app.commands.execute(CommandIDs.showRuns, { id: run.id })
+    }
+  ];
+  if (!kernel) {
+    Notification.success(submitted, { autoClose: NOTICE, actions });
+    return;
+  }
+  actions.push({
+    label: trans.__('Shut down the kernel'),
+    caption: trans.__('Its variables are lost; the notebook and its outputs stay'),
+    callback: () => void shutDown(kernel, words)
   });
+  const holds = trans.__(
+    'The kernel of this notebook computes nothing now, but what it has on the GPU stays there.'
+  );
+  // It stays until it is answered: an offer that vanishes is none.
+  Notification.success(`${submitted} ${holds}`, { autoClose: false, actions });
+}
+
+async function shutDown(kernel: ISessionContext, words: Words): Promise<void> {
+  try {
+    await kernel.shutdown();
+  } catch (error) {
+    await showErrorMessage(
+      words.trans.__('The kernel could not be shut down'),
+      error instanceof Error ? error.message : String(error)
+    );
+  }
 }
