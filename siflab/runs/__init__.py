@@ -9,7 +9,7 @@ from siflab.runs.exporting import Exported, export
 from siflab.runs.listing import RunList, get_run, list_runs
 from siflab.runs.log import LogPiece, read_log
 from siflab.runs.point_table import PointTable, list_points, rerun_failed
-from siflab.runs.preview import Preview, preflight, preview
+from siflab.runs.preview import Preview, parameters_view, preflight, preview
 from siflab.runs.provenance import get_provenance
 from siflab.runs.repair import Repair, repair
 from siflab.runs.request import RunRequest, checked_request
@@ -50,6 +50,7 @@ __all__ = [
     "inventory_view",
     "list_points",
     "list_runs",
+    "parameters_view",
     "preflight",
     "preview",
     "read_log",

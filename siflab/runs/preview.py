@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from siflab.config import Resources
-from siflab.errors import SlurmUnreachable
-from siflab.notebook import Finding
+from siflab.errors import Invalid, SlurmUnreachable
+from siflab.notebook import Finding, NotebookError, read_notebook
+from siflab.notebook.parameters import find_parameters
 from siflab.runs.naming import new_id
 from siflab.runs.preparation import prepare
 from siflab.runs.request import RunRequest
@@ -72,3 +73,13 @@ def _ask(viewer: Viewer, script: str) -> tuple[datetime | None, Text | None]:
         return None, sbatch_error(done.stderr)[1]
     estimate = parse_estimate(done.stderr)
     return (estimate.start if estimate else None), None
+
+
+def parameters_view(viewer: Viewer, path: str) -> dict[str, Any]:
+    """The parameters of a notebook, in the order of their cell; none of a script. `path` is as the viewer sees it.
+    Raises Invalid."""
+    try:
+        found = [] if path.endswith(".py") else find_parameters(read_notebook(path))
+    except NotebookError as error:
+        raise Invalid([error.error]) from error
+    return {"parameters": [parameter.as_dict() for parameter in found]}

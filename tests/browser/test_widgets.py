@@ -1,13 +1,9 @@
 """The form and the live view of `siflab.widgets`, in a real JupyterLab."""
 
-import json
-import os
-import pwd
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.notebooks import write_notebook
 from tests.browser.person import RUN_LIMIT
 
 pytestmark = pytest.mark.browser
@@ -15,35 +11,14 @@ NAME = "t-researcher1"
 FORM = "from siflab.widgets import PromoteForm\nPromoteForm('widgets-train.ipynb')"
 
 
-def write_notebook(name, *cells):
-    """In the person's home; a cell is its source, or (source, tag)."""
-    person = pwd.getpwnam(NAME)
-    made = [
-        {
-            "cell_type": "code",
-            "id": f"cell-{number}",
-            "metadata": {} if isinstance(cell, str) else {"tags": [cell[1]]},
-            "source": cell if isinstance(cell, str) else cell[0],
-            "outputs": [],
-            "execution_count": None,
-        }
-        for number, cell in enumerate(cells)
-    ]
-    kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    path = Path(person.pw_dir) / name
-    path.write_text(
-        json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernelspec}, "cells": made})
-    )
-    os.chown(path, person.pw_uid, person.pw_gid)
-
-
 def test_a_form_in_a_notebook_becomes_the_view_of_its_run(person):
     write_notebook(
+        NAME,
         "widgets-train.ipynb",
         ("rate: float = 0.1  # learning rate", "parameters"),
         "print('trained with', rate)",
     )
-    write_notebook("widgets-form.ipynb", FORM)
+    write_notebook(NAME, "widgets-form.ipynb", FORM)
     someone = person(NAME)
     someone.log_in()
     someone.start("cpu")

@@ -7,7 +7,7 @@ from siflab_extension.handlers.base import NoSuchRoute
 from siflab_extension.handlers.environments import EnvironmentJobHandler, EnvironmentsHandler, StopHandler
 from siflab_extension.handlers.events import EventsHandler
 from siflab_extension.handlers.extension import ExtensionHandler
-from siflab_extension.handlers.promotion import PreflightHandler, PreviewHandler
+from siflab_extension.handlers.promotion import ParametersHandler, PreflightHandler, PreviewHandler
 from siflab_extension.handlers.runs import (
     CancelHandler,
     LogHandler,
@@ -26,6 +26,7 @@ ROUTES: dict[str, type[RequestHandler]] = {
     "/session": SessionHandler,
     "/session/extension": ExtensionHandler,
     "/inventory": InventoryHandler,
+    "/parameters": ParametersHandler,
     "/preflight": PreflightHandler,
     "/preview": PreviewHandler,
     "/runs": RunsHandler,

@@ -8,6 +8,7 @@ import type {
   EnvironmentRequest,
   Finding,
   LogPiece,
+  Parameter,
   Preview,
   Run,
   RunList,
@@ -29,6 +30,15 @@ export class Client {
 
   getSession(): Promise<Session> {
     return this.request('GET', ['session']);
+  }
+
+  /** The parameters of a notebook, by its path below the server's root. */
+  async getParameters(path: string): Promise<Parameter[]> {
+    const query = `?path=${encodeURIComponent(path)}`;
+    const answer = await this.request<{ parameters: Parameter[] }>('GET', ['parameters'], {
+      query
+    });
+    return answer.parameters;
   }
 
   async preflight(request: RunRequest, signal?: AbortSignal): Promise<Finding[]> {

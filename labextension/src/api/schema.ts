@@ -90,6 +90,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/parameters": {
+        parameters: {
+            query: {
+                /** @description the notebook: absolute, or relative to the server's root folder */
+                path: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The parameters of a notebook, of its cell with the tag `parameters`; a script has none. */
+        get: operations["getParameters"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/preview": {
         parameters: {
             query?: never;
@@ -589,12 +609,27 @@ export interface components {
             rerun_of?: string | null;
             submit_key?: string | null;
         };
+        Parameter: {
+            name: string;
+            /** @enum {string} */
+            kind: "int" | "float" | "bool" | "str" | "list" | "dict" | "any";
+            /** @description the source of the default, as it stands in the cell */
+            default: string;
+            /** @description the default as JSON, null where it is no literal */
+            value: unknown;
+            /** @description what a comment behind it says */
+            help: string;
+            cell: number;
+            line: number;
+        };
         /** @description one of grid (every combination), points and csv (its first line has the names) */
         Sweep: {
             grid?: {
                 [key: string]: unknown[];
             } | null;
-            points?: Record<string, never>[] | null;
+            points?: {
+                [key: string]: unknown;
+            }[] | null;
             csv?: string | null;
             at_once?: number | null;
         };
@@ -1182,6 +1217,32 @@ export interface operations {
                 content: {
                     "application/json": {
                         findings: components["schemas"]["Finding"][];
+                    };
+                };
+            };
+            default: components["responses"]["Failure"];
+        };
+    };
+    getParameters: {
+        parameters: {
+            query: {
+                /** @description the notebook: absolute, or relative to the server's root folder */
+                path: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description In the order of the cell */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        parameters: components["schemas"]["Parameter"][];
                     };
                 };
             };

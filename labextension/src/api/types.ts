@@ -12,6 +12,7 @@ export type Site = Schemas['Site'];
 export type Image = Schemas['Image'];
 export type Profile = Schemas['Profile'];
 export type Range = Schemas['Range'];
+export type Parameter = Schemas['Parameter'];
 export type RunRequest = Schemas['RunRequest'];
 export type Finding = Schemas['Finding'];
 export type Preview = Schemas['Preview'];

@@ -11,6 +11,8 @@ import { NAME_LIMIT, valueOf } from './form';
 import { fieldHint, fieldLabel, problemText } from './labels';
 import type { Promotion } from './model';
 import { Findings, Outlook, Script } from './outlook';
+import { isAt } from './refusal';
+import { RunOptions } from './run-options';
 
 /** The inside of the dialog. */
 export function PromotionForm(props: { promotion: Promotion; words: Words }): React.ReactElement {
@@ -45,6 +47,7 @@ export function PromotionForm(props: { promotion: Promotion; words: Words }): Re
       {site && form && profile && promotion.obstacle !== 'version' && (
         <>
           <Choices promotion={promotion} form={form} profile={profile} site={site} words={words} />
+          <RunOptions promotion={promotion} words={words} />
           <Trouble promotion={promotion} words={words} />
           <Outlook
             preview={promotion.preview}
@@ -142,7 +145,7 @@ function Choices(props: {
         label={trans.__('Name of the run (optional)')}
         errors={errorsAt('name')}
         wide
-        placeholder={PathExt.basename(promotion.path, '.ipynb')}
+        placeholder={PathExt.basename(promotion.path, PathExt.extname(promotion.path))}
         maxLength={NAME_LIMIT}
         value={form.name}
         onChange={name => promotion.setName(name)}
@@ -225,8 +228,13 @@ function Obstacle(props: {
 /** Why the last request failed, and the errors that belong to no field that is shown. */
 function Trouble(props: { promotion: Promotion; words: Words }): React.ReactElement {
   const { promotion, words } = props;
-  const shown = new Set<string>(['profile', 'name', ...promotion.fields.map(field => field.name)]);
-  const elsewhere = promotion.errors.filter(error => !shown.has(error.field));
+  const shown = ['profile', 'name', 'mode', 'attempts', ...promotion.fields.map(f => f.name)];
+  const { mode } = promotion.options;
+  shown.push(...promotion.parameters.map(parameter => parameter.name));
+  shown.push(...(mode === 'distributed' ? ['processes'] : []));
+  shown.push(...(mode === 'sweep' ? ['table', 'sweep.at_once'] : []));
+  shown.push(...(promotion.isScript ? ['arguments'] : []));
+  const elsewhere = promotion.errors.filter(error => !shown.some(field => isAt(error, field)));
   const { failure } = promotion;
   // The general sentence is left out when every error stands at its field.
   const general = failure && (failure.errors.length === 0 ? [words.say(failure.text)] : []);

@@ -121,3 +121,27 @@ export function TextField(props: TextFieldProps): React.ReactElement {
     </Labelled>
   );
 }
+
+export interface TextAreaFieldProps extends LabelledProps {
+  value: string;
+  placeholder?: string;
+  onChange: (value: string) => void;
+}
+
+export function TextAreaField(props: TextAreaFieldProps): React.ReactElement {
+  return (
+    <Labelled {...props}>
+      {attributes => (
+        <textarea
+          {...attributes}
+          className="jp-mod-styled siflab-Field-input siflab-Field-table"
+          rows={3}
+          spellCheck={false}
+          placeholder={props.placeholder}
+          value={props.value}
+          onChange={event => props.onChange(event.currentTarget.value)}
+        />
+      )}
+    </Labelled>
+  );
+}

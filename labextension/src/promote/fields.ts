@@ -25,7 +25,7 @@ export interface Field {
 
 /** What is wrong with a value, before the server is asked. */
 export type Problem =
-  | { code: 'empty' | 'not-an-integer' | 'not-memory' | 'not-time' | 'not-a-choice' }
+  | { code: 'empty' | 'not-an-integer' | 'not-memory' | 'not-time' | 'not-a-choice' | 'open-quote' }
   | { code: 'too-small' | 'too-large'; limit: string };
 
 /** Up to this many whole numbers are offered as a list; more are typed. */

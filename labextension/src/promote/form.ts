@@ -1,6 +1,8 @@
-import type { Image, Profile, RunRequest } from '../api/types';
+import type { Image, Parameter, Profile, RunRequest } from '../api/types';
 import { check, fieldsOf } from './fields';
 import type { Field, FieldName, Problem, Values } from './fields';
+import type { Options } from './options';
+import { NO_OPTIONS, optionsInRequest } from './options';
 
 /** What a person has chosen in the dialog, as it was typed. */
 export interface Form {
@@ -8,6 +10,8 @@ export interface Form {
   /** Only what differs from the profile by a person's hand. */
   readonly values: Readonly<Values>;
   readonly name: string;
+  /** Mode, attempts, parameters; as they are without any choice if left out. */
+  readonly options?: Options;
 }
 
 /** The longest name of a run, the contract's `maxLength`. */
@@ -71,12 +75,13 @@ export function requestOf(
   form: Form,
   fields: readonly Field[],
   path: string,
-  submitKey: string
+  submitKey: string,
+  parameters: readonly Parameter[] = []
 ): RunRequest {
   const request: RunRequest = {
     path,
     profile: form.profile,
-    mode: 'notebook',
+    ...optionsInRequest(form.options ?? NO_OPTIONS, parameters),
     submit_key: submitKey
   };
   const name = form.name.trim();

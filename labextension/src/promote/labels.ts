@@ -1,9 +1,10 @@
-import type { Profile, Resources } from '../api/types';
+import type { Parameter, Profile, Resources } from '../api/types';
 import { duration } from '../i18n/time';
 import type { Words } from '../i18n/words';
 import { formatMemory } from '../slurm/memory';
 import type { Field, FieldName, Problem } from './fields';
 import { measure, showLimit } from './fields';
+import type { Mode } from './options';
 
 /** The name of a field, as it stands before it. */
 export function fieldLabel(name: FieldName, profile: Profile, words: Words): string {
@@ -65,6 +66,8 @@ export function problemText(problem: Problem, words: Words): string {
       );
     case 'not-a-choice':
       return trans.__('The profile does not offer this value.');
+    case 'open-quote':
+      return trans.__('A quotation mark is not closed.');
     case 'too-small':
       return trans.__('The profile asks for at least %1.', problem.limit);
     case 'too-large':
@@ -86,4 +89,31 @@ export function resourcesText(resources: Resources, words: Words): string {
   parts.push(formatMemory(resources.memory_mib));
   parts.push(trans.__('limit %1', duration(resources.time_seconds, words)));
   return parts.join(' · ');
+}
+
+export function modeLabel(mode: Mode, words: Words): string {
+  const { trans } = words;
+  switch (mode) {
+    case 'notebook':
+      return trans.__('One process');
+    case 'distributed':
+      return trans.__('Distributed: torchrun on every node');
+    case 'sweep':
+      return trans.__('Sweep: one run for each set of parameters');
+  }
+}
+
+/** What a parameter takes, and what its notebook says of it. */
+export function parameterHint(parameter: Parameter, words: Words): string {
+  const { trans } = words;
+  const kinds: Record<Parameter['kind'], string> = {
+    int: trans.__('whole number'),
+    float: trans.__('number'),
+    bool: trans.__('true or false'),
+    str: trans.__('text'),
+    list: trans.__('list'),
+    dict: trans.__('mapping'),
+    any: ''
+  };
+  return [kinds[parameter.kind], parameter.help].filter(part => part !== '').join(' · ');
 }

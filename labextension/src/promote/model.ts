@@ -3,13 +3,15 @@ import { Signal } from '@lumino/signaling';
 
 import type { Client } from '../api/client';
 import type { ApiFailure } from '../api/failure';
-import type { FieldError, Finding, Preview, Profile, Run, Site } from '../api/types';
+import type { FieldError, Finding, Parameter, Preview, Profile, Run, Site } from '../api/types';
 import { isUnderstood } from '../api/version';
 import type { IRunsModel } from '../tokens';
 import type { Field, FieldName, Problem } from './fields';
 import { fieldsOf } from './fields';
 import type { Form } from './form';
 import { firstForm, newSubmitKey, problemsOf, requestOf, withProfile, withValue } from './form';
+import type { OptionName, Options } from './options';
+import { NO_OPTIONS, optionProblems } from './options';
 import { refusalOf, withoutField } from './refusal';
 import type { Refusal } from './refusal';
 
@@ -17,7 +19,7 @@ import type { Refusal } from './refusal';
 const PREVIEW_DELAY = 350;
 
 export interface PromotionOptions {
-  client: Pick<Client, 'preview' | 'preflight'>;
+  client: Pick<Client, 'preview' | 'preflight' | 'getParameters'>;
   runs: Pick<IRunsModel, 'loadSite' | 'submit'>;
   /** The notebook, relative to the server's root folder. */
   path: string;
@@ -29,7 +31,7 @@ export interface PromotionOptions {
 
 /** One opened dialog: what is chosen, what the server says to it, and the submission. No view. */
 export class Promotion {
-  constructor(private readonly options: PromotionOptions) {
+  constructor(private readonly given: PromotionOptions) {
     this._form = null;
   }
 
@@ -39,10 +41,10 @@ export class Promotion {
     return this._changed;
   }
   get path(): string {
-    return this.options.path;
+    return this.given.path;
   }
   get wasSaved(): boolean {
-    return this.options.wasSaved;
+    return this.given.wasSaved;
   }
   get site(): Site | null {
     return this._site;
@@ -62,6 +64,20 @@ export class Promotion {
   /** What is wrong with what was typed. */
   get problems(): Map<FieldName, Problem> {
     return this._form ? problemsOf(this._form, this.fields) : new Map();
+  }
+  get options(): Options {
+    return this._form?.options ?? NO_OPTIONS;
+  }
+  /** Of the notebook; empty until the server has said, and for a script. */
+  get parameters(): readonly Parameter[] {
+    return this._parameters;
+  }
+  get isScript(): boolean {
+    return this.path.endsWith('.py');
+  }
+  /** What is wrong among the options. */
+  get optionProblems(): Map<OptionName, Problem> {
+    return optionProblems(this.options);
   }
   /** What the server says is wrong, at its fields; a field's errors go when the field is changed. */
   get errors(): readonly FieldError[] {
@@ -109,15 +125,16 @@ export class Promotion {
     this._objection = null;
     this._emit();
     try {
-      this._site = await this.options.runs.loadSite();
+      this._site = await this.given.runs.loadSite();
     } catch (error) {
       this._objection = refusalOf(error);
       this._emit();
       return;
     }
     const { images, default_profile } = this._site;
-    this._form ??= firstForm(this.profiles, images, this.options.last, default_profile);
+    this._form ??= firstForm(this.profiles, images, this.given.last, default_profile);
     this._emit();
+    void this._loadParameters();
     if (this._form && this.obstacle !== 'version') {
       this._ask(0);
     }
@@ -146,12 +163,24 @@ export class Promotion {
     }
   }
 
+  /** Change options; `field` is the request's, whose errors are mended by it. */
+  setOptions(change: Partial<Options>, field: string): void {
+    if (this._form) {
+      this._form = { ...this._form, options: { ...this.options, ...change } };
+      this._mended(field);
+    }
+  }
+
+  setParameter(name: string, value: string): void {
+    this.setOptions({ parameters: { ...this.options.parameters, [name]: value } }, name);
+  }
+
   /** Submit. Returns the run, or null when something is to be mended first. A second call while it runs is ignored. */
   async submit(): Promise<Run | null> {
     if (this._isSubmitting || this._run || !this._form || this.obstacle) {
       return this._run;
     }
-    if (this.problems.size > 0) {
+    if (this.problems.size + this.optionProblems.size > 0) {
       this._rejections += 1;
       this._emit();
       return null;
@@ -161,7 +190,7 @@ export class Promotion {
     this._refusal = null;
     this._emit();
     try {
-      this._run = await this.options.runs.submit(this._request());
+      this._run = await this.given.runs.submit(this._request());
     } catch (error) {
       this._refusal = refusalOf(error);
       this._rejections += 1;
@@ -181,13 +210,19 @@ export class Promotion {
   }
 
   private _request() {
-    return requestOf(this._form!, this.fields, this.path, this.submitKey);
+    return requestOf(this._form!, this.fields, this.path, this.submitKey, this._parameters);
+  }
+
+  /** What is wrong with the notebook as such, the preview and the preflight say. */
+  private async _loadParameters(): Promise<void> {
+    this._parameters = await this.given.client.getParameters(this.path).catch(() => []);
+    this._emit();
   }
 
   /** Ask for a preview, and for the preflight when what it depends on has changed, after a pause. */
   private _ask(delay: number): void {
     this._stopAsking();
-    this._isPreviewing = this.problems.size === 0;
+    this._isPreviewing = this.problems.size + this.optionProblems.size === 0;
     if (!this._isPreviewing) {
       this._preview = null; // figures of other values than those that are shown would mislead
     }
@@ -200,12 +235,13 @@ export class Promotion {
   private async _askNow(): Promise<void> {
     const asking = (this._asking = new AbortController());
     const request = this._request();
-    const subject = `${request.profile} ${request.image ?? ''}`;
+    const looked = { ...request, name: undefined, parameters: undefined, sweep: undefined };
+    const subject = JSON.stringify(looked, Object.keys(looked).sort());
     if (subject !== this._checked) {
       void this._preflight(subject);
     }
     try {
-      const preview = await this.options.client.preview(request, asking.signal);
+      const preview = await this.given.client.preview(request, asking.signal);
       if (!asking.signal.aborted) {
         this._preview = preview;
         this._objection = null;
@@ -225,7 +261,7 @@ export class Promotion {
   private async _preflight(subject: string): Promise<void> {
     this._checked = subject;
     try {
-      const findings = await this.options.client.preflight(this._request());
+      const findings = await this.given.client.preflight(this._request());
       if (this._checked === subject) {
         this._findings = findings;
         this._emit();
@@ -263,6 +299,7 @@ export class Promotion {
   private _refusal: Refusal | null = null;
   /** What the server has against what is chosen at present, or why it could not be asked. */
   private _objection: Refusal | null = null;
+  private _parameters: readonly Parameter[] = [];
   private _isSubmitting = false;
   private _run: Run | null = null;
   private _rejections = 0;

@@ -18,6 +18,19 @@ export function withoutField(refusal: Refusal | null, field: string): Refusal | 
   if (!refusal || refusal.failure.errors.length === 0) {
     return refusal;
   }
-  const errors = refusal.errors.filter(error => error.field !== field);
+  const errors = refusal.errors.filter(error => !isAt(error, field));
   return errors.length > 0 ? { failure: refusal.failure, errors } : null;
+}
+
+/** Whether an error is about a field; a parameter is named alone, whichever part of the request holds it. */
+export function isAt(error: FieldError, field: string): boolean {
+  const parts = error.field.split('.');
+  if (field === 'table') {
+    return parts[0] === 'sweep' && !['grid', 'at_once'].includes(parts[1] ?? '');
+  }
+  return (
+    error.field === field ||
+    (parts[0] === 'parameters' && parts[1] === field) ||
+    (parts[0] === 'sweep' && parts[1] === 'grid' && parts[2] === field)
+  );
 }

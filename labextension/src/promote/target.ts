@@ -22,7 +22,7 @@ export interface Target {
  *
  * - `widget`: the notebook panel of that id: a toolbar button means its own notebook, whatever else is current;
  * - `path`: that file;
- * - `from: "file-browser"`: the one notebook that is selected there;
+ * - `from: "file-browser"`: the one notebook or Python script that is selected there;
  * - nothing: the current notebook.
  */
 export function findTarget(args: ReadonlyPartialJSONObject, sources: TargetSources): Target | null {
@@ -47,8 +47,10 @@ export function findTarget(args: ReadonlyPartialJSONObject, sources: TargetSourc
   return { path, context: (widget && documents.contextForWidget(widget)) ?? null };
 }
 
-/** The path of the selected notebook; null when none or several files are selected. */
+/** The path of the selected notebook or script; null when none or several files are selected. */
 function selectedNotebook(browsers: IFileBrowserFactory | null): string | null {
   const items = Array.from(browsers?.tracker.currentWidget?.selectedItems() ?? []);
-  return items.length === 1 && items[0].type === 'notebook' ? items[0].path : null;
+  const isOne = items.length === 1;
+  const runs = isOne && (items[0].type === 'notebook' || items[0].path.endsWith('.py'));
+  return runs ? items[0].path : null;
 }

@@ -1,11 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { ApiFailure } from '../../src/api/failure';
-import type { Finding, Preview, Run, RunRequest } from '../../src/api/types';
+import type { Finding, Parameter, Preview, Run, RunRequest } from '../../src/api/types';
 import { Promotion } from '../../src/promote/model';
 import { aProfile, aRun, aSite, RESOURCES, text } from '../records';
 
 const PREVIEW: Preview = { script: '#!/bin/bash', argv: [], gpu_hours: 2, resources: RESOURCES };
+const PARAMETERS: Parameter[] = [
+  { name: 'rate', kind: 'float', default: '0.1', value: 0.1, help: '', cell: 0, line: 1 },
+  { name: 'title', kind: 'str', default: "'a'", value: 'a', help: '', cell: 0, line: 2 }
+];
 const SITE = aSite({
   profiles: [
     aProfile({ id: 'session-only', for_runs: false }),
@@ -17,7 +21,8 @@ const SITE = aSite({
 function setUp(site = SITE) {
   const client = {
     preview: vi.fn<(request: RunRequest) => Promise<Preview>>(() => Promise.resolve(PREVIEW)),
-    preflight: vi.fn<(request: RunRequest) => Promise<Finding[]>>(() => Promise.resolve([]))
+    preflight: vi.fn<(request: RunRequest) => Promise<Finding[]>>(() => Promise.resolve([])),
+    getParameters: vi.fn<(path: string) => Promise<Parameter[]>>(() => Promise.resolve(PARAMETERS))
   };
   const runs = {
     loadSite: vi.fn(() => Promise.resolve(site)),
@@ -79,16 +84,20 @@ describe('a promotion', () => {
     expect(promotion.preview?.script).toBe('#!/bin/bash');
   });
 
-  it('runs the preflight again only when profile or image change', async () => {
+  it('runs the preflight again only when what it looks at has changed', async () => {
     const { client, promotion } = setUp();
     await promotion.load();
     await vi.advanceTimersByTimeAsync(0);
-    promotion.setValue('cpus', '8');
+    promotion.setName('another');
+    promotion.setParameter('rate', '0.5');
     await vi.advanceTimersByTimeAsync(1000);
     expect(client.preflight).toHaveBeenCalledTimes(1);
-    promotion.setProfile('cpu');
+    promotion.setValue('cpus', '8');
     await vi.advanceTimersByTimeAsync(1000);
     expect(client.preflight).toHaveBeenCalledTimes(2);
+    promotion.setProfile('cpu');
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(client.preflight).toHaveBeenCalledTimes(3);
   });
 
   it('submits once for a double click, with one key', async () => {
@@ -157,5 +166,73 @@ describe('a promotion', () => {
     await promotion.load();
     expect(promotion.failure).toBeNull();
     expect(promotion.form?.profile).toBe('gpu');
+  });
+
+  it('sends what was typed for parameters, and what the mode takes', async () => {
+    const { client, runs, promotion } = setUp();
+    await promotion.load();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(promotion.parameters.map(parameter => parameter.name)).toEqual(['rate', 'title']);
+    promotion.setParameter('rate', '0.1');
+    promotion.setParameter('title', 'b, c');
+    promotion.setOptions({ mode: 'distributed', processes: '2', attempts: '3' }, 'mode');
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(client.preview.mock.lastCall?.[0]).toMatchObject({
+      mode: 'distributed',
+      processes: 2,
+      attempts: 3,
+      parameters: { title: 'b, c' }
+    });
+    await promotion.submit();
+    expect(runs.submit.mock.lastCall?.[0]).toMatchObject({ parameters: { title: 'b, c' } });
+  });
+
+  it('checks again when the mode changes, and not for another name', async () => {
+    const { client, promotion } = setUp();
+    await promotion.load();
+    await vi.advanceTimersByTimeAsync(0);
+    promotion.setName('x');
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(client.preflight).toHaveBeenCalledTimes(1);
+    promotion.setOptions({ mode: 'distributed' }, 'mode');
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(client.preflight).toHaveBeenCalledTimes(2);
+  });
+
+  it('asks nothing and submits nothing while an option is wrong', async () => {
+    const { client, runs, promotion } = setUp();
+    await promotion.load();
+    await vi.advanceTimersByTimeAsync(0);
+    promotion.setOptions({ attempts: 'many' }, 'attempts');
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(client.preview).toHaveBeenCalledTimes(1);
+    expect(await promotion.submit()).toBeNull();
+    expect(runs.submit).not.toHaveBeenCalled();
+    promotion.setOptions({ attempts: '' }, 'attempts');
+    expect(promotion.optionProblems.size).toBe(0);
+  });
+
+  it('forgets what the server said of a parameter when it is typed anew', async () => {
+    const { client, promotion } = setUp();
+    await promotion.load();
+    client.preview.mockRejectedValueOnce(
+      new ApiFailure('invalid', text('not valid'), [
+        { field: 'sweep.grid.rate', code: 'wrong-type', message: text('no float') }
+      ])
+    );
+    promotion.setOptions({ mode: 'sweep' }, 'mode');
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(promotion.errors.map(error => error.field)).toEqual(['sweep.grid.rate']);
+    promotion.setParameter('rate', '1, 2');
+    expect(promotion.errors).toEqual([]);
+  });
+
+  it('works without parameters where the server cannot tell them', async () => {
+    const { client, promotion } = setUp();
+    client.getParameters.mockRejectedValueOnce(REFUSAL);
+    await promotion.load();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(promotion.parameters).toEqual([]);
+    expect(promotion.failure).toBeNull();
   });
 });

@@ -54,6 +54,15 @@ SESSION = {
 }
 INVENTORY = {"partitions": [], "taken_at": "2026-12-01T12:00:00+08:00"}
 FINDING = {"code": "magic", "severity": "warning", "message": TEXT, "cell": 2, "line": 1}
+PARAMETER = {
+    "name": "rate",
+    "kind": "float",
+    "default": "0.1",
+    "value": 0.1,
+    "help": "learning rate",
+    "cell": 0,
+    "line": 1,
+}
 PREVIEW = {"script": "#!/bin/bash\n", "argv": ["sbatch", "job.sh"], "gpu_hours": 4.0, "resources": RESOURCES}
 
 
@@ -122,6 +131,9 @@ class FakeRuns:
 
     def preflight(self, _viewer: Viewer, request: RunRequest) -> list[Result]:
         return self._answer("preflight", lambda: [Result(FINDING)], request)
+
+    def parameters_view(self, _viewer: Viewer, path: str) -> dict[str, Any]:
+        return self._answer("parameters_view", lambda: {"parameters": [PARAMETER]}, path)
 
     def preview(self, _viewer: Viewer, request: RunRequest) -> Result:
         return self._answer("preview", lambda: Result(PREVIEW), request)

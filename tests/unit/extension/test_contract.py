@@ -40,7 +40,7 @@ def test_the_fake_takes_what_the_engine_takes():
         if "_viewer" in signature.parameters
     }
 
-    assert len(asked) == 20
+    assert len(asked) == 21
     for name, arguments in asked.items():
         takes = list(inspect.signature(getattr(siflab.runs, name)).parameters)
         assert takes[: 1 + len(arguments)] == ["viewer", *arguments], name

@@ -12,7 +12,7 @@ import pytest
 from siflab.config import SiteError
 from siflab.errors import Conflict, FieldError, Internal, Invalid, NotFound, SlurmRefused, SlurmUnreachable
 from siflab.text import Text
-from tests.unit.extension.fake_runs import FINDING, PREVIEW, sample_run
+from tests.unit.extension.fake_runs import FINDING, PARAMETER, PREVIEW, sample_run
 
 REQUEST = {"path": "train.ipynb", "profile": "a100-1"}
 SEEN = "2026-12-01T12:00:00+08:00"
@@ -49,6 +49,15 @@ GOOD = [
     ),
     Good("/inventory", "GET", "/inventory", "inventory_view", has={"partitions": []}),
     Good("/preflight", "POST", "/preflight", "preflight", REQUEST, arguments=None, has={"findings": [FINDING]}),
+    Good(
+        "/parameters",
+        "GET",
+        "/parameters",
+        "parameters_view",
+        params={"path": "a.ipynb"},
+        arguments=None,
+        has={"parameters": [PARAMETER]},
+    ),
     Good("/preview", "POST", "/preview", "preview", REQUEST, arguments=None, has=PREVIEW),
     Good("/runs", "GET", "/runs", "list_runs", has={"runs": [sample_run("a.1")]}),
     Good("/runs", "POST", "/runs", "submit", REQUEST, arguments=None, status=201, has={"id": "new"}),

@@ -7,7 +7,8 @@ import pytest
 
 from siflab.config import parse_site
 from siflab.errors import Invalid
-from siflab.runs import RunRequest, Viewer, get_run, preview, submit
+from siflab.runs import RunRequest, Viewer, get_run, parameters_view, preview, submit
+from tests.unit.extension.openapi_contract import Contract
 
 
 @pytest.fixture
@@ -102,3 +103,23 @@ def test_gpus_get_the_allocator_that_does_not_fragment_unless_the_site_says_othe
     site_data["slurm"]["partitions"]["gpu-a100"]["environment"]["PYTORCH_CUDA_ALLOC_CONF"] = "x:1"
     other = Viewer(parse_site(site_data), viewer.slurm, "user1", viewer.home)
     assert f"{line}x:1\n" in preview(other, RunRequest(path=path, profile="a100")).script
+
+
+def test_the_parameters_of_a_notebook_as_the_contract_says(viewer, notebook, tmp_path):
+    path = notebook("train.ipynb", "rate: float = 0.1  # learning rate\nlayers = [1, 2]\nwhen = now()")
+    document = json.loads(path.read_text())
+    document["cells"][0]["metadata"]["tags"] = ["parameters"]
+    path.write_text(json.dumps(document))
+    told = parameters_view(viewer, str(path))
+    for one in told["parameters"]:
+        Contract().check_schema("Parameter", one)
+    found = [(one["name"], one["kind"], one["value"], one["help"]) for one in told["parameters"]]
+    assert found == [
+        ("rate", "float", 0.1, "learning rate"), ("layers", "list", [1, 2], ""), ("when", "any", None, ""),
+    ]  # fmt: skip
+    (tmp_path / "train.py").write_text("rate = 1")
+    assert parameters_view(viewer, str(tmp_path / "train.py")) == {"parameters": []}
+    for wrong in (tmp_path / "gone.ipynb", tmp_path / "train.py.ipynb"):
+        (tmp_path / "train.py.ipynb").write_text("no JSON")
+        with pytest.raises(Invalid):
+            parameters_view(viewer, str(wrong))
