@@ -1,5 +1,6 @@
 """Modes, parameters and sweeps in the dialog; scripts from the file browser."""
 
+import json
 import os
 import pwd
 from pathlib import Path
@@ -82,3 +83,30 @@ def test_a_script_from_the_file_browser(person):
     run.locator('[data-siflab-action="log"]').click()
     expect(someone.page.locator('[data-siflab="log"]').first).to_contain_text("called with ['--name', 'a b']")
     someone.picture("log")
+
+
+def test_a_finding_is_fixed_or_gone_to_from_the_dialog(person):
+    path = write_notebook(NAME, "findings.ipynb", "import os\n!pip install nosuch", "name = input()")
+    someone = person(NAME)
+    someone.log_in()
+    someone.start("cpu")
+    panel = someone.open_notebook("findings.ipynb")
+    dialog = someone.press_promote()
+    dialog.locator('[name="profile"]').select_option("cpu")
+    dialog.locator('[name="attempts"]').fill("2")
+    installs = dialog.locator('[data-siflab-finding="installs-packages"]')
+    installs.get_by_role("button", name="Fix").click()
+    expect(installs).to_be_hidden()
+    saved = json.loads(path.read_text())["cells"][0]["source"]
+    assert "".join(saved) == "import os\n# !pip install nosuch"
+    someone.picture("fixed")
+
+    asks = dialog.locator('[data-siflab-finding="asks-a-person"]')
+    asks.locator('[data-siflab-action="go-to"]').click()
+    expect(dialog).to_be_hidden()
+    expect(panel.locator(".jp-Cell.jp-mod-active .cm-content")).to_have_text("name = input()")
+    expect(panel.locator(".jp-Cell.jp-mod-active .cm-content")).to_be_focused()
+    someone.picture("gone-to")
+    dialog = someone.press_promote()
+    expect(dialog.locator('[name="attempts"]')).to_have_value("2")
+    assert someone.errors == []

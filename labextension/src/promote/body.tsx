@@ -10,7 +10,8 @@ import type { Form } from './form';
 import { NAME_LIMIT, valueOf } from './form';
 import { fieldHint, fieldLabel, problemText } from './labels';
 import type { Promotion } from './model';
-import { Findings, Outlook, Script } from './outlook';
+import { Findings } from './findings';
+import { Outlook, Script } from './outlook';
 import { isAt } from './refusal';
 import { RunOptions } from './run-options';
 
@@ -54,7 +55,7 @@ export function PromotionForm(props: { promotion: Promotion; words: Words }): Re
             isPreviewing={promotion.isPreviewing}
             words={words}
           />
-          <Findings findings={promotion.findings} words={words} />
+          <Findings promotion={promotion} words={words} />
           <Script preview={promotion.preview} words={words} />
         </>
       )}

@@ -72,7 +72,9 @@ export class PromotionDialog extends Dialog<void> {
       return;
     }
     const stops = Array.from(
-      this.node.querySelectorAll<HTMLElement>('button, select, input, summary, [tabindex="0"]')
+      this.node.querySelectorAll<HTMLElement>(
+        'button, select, input, textarea, summary, [tabindex="0"]'
+      )
     ).filter(stop => stop.offsetParent !== null && !stop.matches(':disabled'));
     const [first, last] = [stops[0], stops[stops.length - 1]];
     const [from, to] = event.shiftKey ? [first, last] : [last, first];
@@ -85,7 +87,11 @@ export class PromotionDialog extends Dialog<void> {
 
   /** The buttons follow the model. */
   private readonly _show = (): void => {
-    const { isSubmitting, obstacle, form } = this.promotion;
+    const { isSubmitting, obstacle, form, leavingFor } = this.promotion;
+    if (leavingFor) {
+      this.reject();
+      return;
+    }
     const { trans } = this.words;
     const submit = this.node.querySelector<HTMLButtonElement>('.jp-Dialog-footer .jp-mod-accept');
     if (submit) {

@@ -7,9 +7,10 @@ import type { FieldError, Finding, Parameter, Preview, Profile, Run, Site } from
 import { isUnderstood } from '../api/version';
 import type { IRunsModel } from '../tokens';
 import type { Field, FieldName, Problem } from './fields';
-import { fieldsOf } from './fields';
+import { check, fieldsOf } from './fields';
 import type { Form } from './form';
 import { firstForm, newSubmitKey, problemsOf, requestOf, withProfile, withValue } from './form';
+import type { Mender } from './mender';
 import type { OptionName, Options } from './options';
 import { NO_OPTIONS, optionProblems } from './options';
 import { refusalOf, withoutField } from './refusal';
@@ -27,6 +28,8 @@ export interface PromotionOptions {
   wasSaved: boolean;
   /** What was chosen the last time. */
   last: Form | null;
+  /** The open notebook, if there is one. */
+  mender?: Mender | null;
 }
 
 /** One opened dialog: what is chosen, what the server says to it, and the submission. No view. */
@@ -175,6 +178,50 @@ export class Promotion {
     this.setOptions({ parameters: { ...this.options.parameters, [name]: value } }, name);
   }
 
+  /** Whether the fix of a finding can be made by one click. */
+  canFix(finding: Finding): boolean {
+    const { fix } = finding;
+    if (fix?.kind === 'set-field') {
+      const field = this.fields.find(item => item.name === fix.field);
+      return field !== undefined && check(field, fix.text) === null;
+    }
+    return this.given.mender?.canMend(finding) ?? false;
+  }
+
+  /** Make it, and look again. */
+  async fix(finding: Finding): Promise<void> {
+    if (!this.canFix(finding)) {
+      return;
+    }
+    if (finding.fix?.kind === 'set-field') {
+      this.setValue(finding.fix.field as FieldName, finding.fix.text);
+      return;
+    }
+    try {
+      await this.given.mender?.mend(finding);
+    } catch (error) {
+      this._objection = refusalOf(error);
+      this._emit();
+      return;
+    }
+    this._checked = null;
+    this._ask(0);
+  }
+
+  /** The finding whose line is to be shown; the dialog closes for it, and what was typed is kept. */
+  get leavingFor(): Finding | null {
+    return this._leavingFor;
+  }
+
+  canGoTo(finding: Finding): boolean {
+    return Boolean(this.given.mender) && typeof finding.cell === 'number';
+  }
+
+  goTo(finding: Finding): void {
+    this._leavingFor = finding;
+    this._emit();
+  }
+
   /** Submit. Returns the run, or null when something is to be mended first. A second call while it runs is ignored. */
   async submit(): Promise<Run | null> {
     if (this._isSubmitting || this._run || !this._form || this.obstacle) {
@@ -300,6 +347,7 @@ export class Promotion {
   /** What the server has against what is chosen at present, or why it could not be asked. */
   private _objection: Refusal | null = null;
   private _parameters: readonly Parameter[] = [];
+  private _leavingFor: Finding | null = null;
   private _isSubmitting = false;
   private _run: Run | null = null;
   private _rejections = 0;

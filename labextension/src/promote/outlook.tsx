@@ -1,6 +1,6 @@
 import * as React from 'react';
 
-import type { Finding, Preview } from '../api/types';
+import type { Preview } from '../api/types';
 import { alone } from '../i18n/language';
 import { duration, figure, moment } from '../i18n/time';
 import type { Words } from '../i18n/words';
@@ -65,63 +65,6 @@ function startText(preview: Preview, words: Words): string {
     moment(preview.estimated_start, words),
     duration(Math.round(wait / 60) * 60, words)
   );
-}
-
-/** What the preflight found, most severe first. */
-export function Findings(props: {
-  findings: readonly Finding[] | null;
-  words: Words;
-}): React.ReactElement | null {
-  const { findings, words } = props;
-  const { trans } = words;
-  if (findings === null) {
-    return null;
-  }
-  if (findings.length === 0) {
-    return (
-      <p className="siflab-Findings-none" data-siflab="promote-findings">
-        {trans.__('✓ Preflight: nothing found that would fail as a batch job.')}
-      </p>
-    );
-  }
-  const kinds = {
-    error: trans.__('Error'),
-    warning: trans.__('Warning'),
-    info: trans.__('Note')
-  };
-  return (
-    <section className="siflab-Findings" data-siflab="promote-findings">
-      <h3 className="siflab-Heading">
-        {trans._n('Preflight: %1 finding', 'Preflight: %1 findings', findings.length)}
-      </h3>
-      <ul>
-        {findings.map((finding, index) => (
-          <li
-            key={index}
-            className={`siflab-Message siflab-mod-${finding.severity}`}
-            data-siflab-finding={finding.code}
-          >
-            <strong>{kinds[finding.severity]}</strong>
-            {place(finding, words)}
-            {' · '}
-            {words.say(finding.message)}
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-}
-
-/** Where a finding is, counted as a person counts: from one. */
-function place(finding: Finding, words: Words): string {
-  const { trans } = words;
-  if (finding.cell === null || finding.cell === undefined) {
-    return '';
-  }
-  const cell = finding.cell + 1;
-  return finding.line
-    ? ` · ${trans.__('cell %1, line %2', cell, finding.line)}`
-    : ` · ${trans.__('cell %1', cell)}`;
 }
 
 /** The job script as it would be submitted. */

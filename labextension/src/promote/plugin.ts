@@ -84,12 +84,15 @@ export const promotePlugin: JupyterFrontEndPlugin<void> = {
         return;
       }
       const path = app.serviceManager.contents.localPath(target.path);
-      const [{ Promotion }, { PromotionDialog }] = await Promise.all([
+      const [{ Promotion }, { PromotionDialog }, { NotebookMender }] = await Promise.all([
         import('./model'),
-        import('./dialog')
+        import('./dialog'),
+        import('./mender')
       ]);
       const last = drafts.get(path) ?? (await recallForm(state));
-      const promotion = new Promotion({ client, runs, path, wasSaved, last });
+      const panel = tracker.find(item => item.context.path === target.path) ?? null;
+      const mender = panel && new NotebookMender(panel);
+      const promotion = new Promotion({ client, runs, path, wasSaved, last, mender });
       const dialog = new PromotionDialog(promotion, words);
       const closed = dialog.launch();
       void promotion.load();
@@ -101,6 +104,9 @@ export const promotePlugin: JupyterFrontEndPlugin<void> = {
         drafts.delete(path);
         await rememberForm(state, promotion.form);
         announce(promotion.run, await kernelWithGpu(target.path, tracker, client), words, app);
+      }
+      if (promotion.leavingFor) {
+        mender?.goTo(promotion.leavingFor);
       }
       promotion.dispose();
     };

@@ -235,4 +235,54 @@ describe('a promotion', () => {
     expect(promotion.parameters).toEqual([]);
     expect(promotion.failure).toBeNull();
   });
+
+  it('makes the fixes of findings, in the form or in the notebook, and looks again', async () => {
+    const { client, runs } = setUp();
+    const mender = {
+      canMend: vi.fn((found: Finding) => found.fix?.kind === 'delete-line'),
+      mend: vi.fn(() => Promise.resolve()),
+      goTo: vi.fn()
+    };
+    const fixed = (fix: Finding['fix']): Finding => ({
+      code: 'x',
+      severity: 'warning',
+      message: text('x'),
+      cell: 0,
+      line: 1,
+      fix
+    });
+    const title = text('mend it');
+    const line = fixed({ kind: 'delete-line', text: '', title });
+    const gpus = fixed({ kind: 'set-field', text: '2', title, field: 'gpus' });
+    const fitsNot = fixed({ kind: 'set-field', text: '9', title, field: 'gpus' });
+    const promotion = new Promotion({
+      client,
+      runs,
+      path: 'a.ipynb',
+      wasSaved: false,
+      last: null,
+      mender
+    });
+    await promotion.load();
+    await vi.advanceTimersByTimeAsync(0);
+    const can = [line, gpus, fitsNot, fixed(null)].map(found => promotion.canFix(found));
+    expect(can).toEqual([true, true, false, false]);
+
+    await promotion.fix(line);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(mender.mend).toHaveBeenCalledWith(line);
+    expect(client.preflight).toHaveBeenCalledTimes(2);
+    await promotion.fix(gpus);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(client.preview.mock.lastCall?.[0]).toMatchObject({ gpus: 2 });
+    await promotion.fix(fitsNot);
+    expect(promotion.form?.values.gpus).toBe('2');
+
+    mender.mend.mockRejectedValueOnce(new Error('disk full'));
+    await promotion.fix(line);
+    expect(promotion.failure?.text.en).toBe('disk full');
+    expect(promotion.canGoTo(line)).toBe(true);
+    promotion.goTo(line);
+    expect(promotion.leavingFor).toBe(line);
+  });
 });
