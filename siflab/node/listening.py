@@ -5,11 +5,13 @@ shown on the Hub's origin, as this user's. So nothing less counts than the liste
 Sources: proc(5), and the kernel's Documentation/networking/proc_net_tcp.
 """
 
+import errno
 import os
 import socket
 
 NOBODY, OURS, FOREIGN = "nobody", "ours", "foreign"
 _LISTEN = "0A"
+_TRIES = 20
 _TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 
 
@@ -19,18 +21,43 @@ class ReservedPort(object):
     for any port."""
 
     def __init__(self):
-        self._holder = socket.socket()
-        self._holder.bind(("0.0.0.0", 0))
-        self._holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.number = self._holder.getsockname()[1]
+        for left in range(_TRIES, 0, -1):
+            self._holders = [_bound(socket.AF_INET, "0.0.0.0", 0)]
+            self.number = self._holders[0].getsockname()[1]
+            try:
+                self._holders.append(_bound(socket.AF_INET6, "::", self.number))
+                return
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:  # this machine has no IPv6
+                    return
+                if left == 1:
+                    raise
+                self.close()
 
     def keep(self):
-        """Now that the server listens nobody else can bind the port any more at an IPv4 address, nor after the server's
-        end: of two sockets both must have SO_REUSEADDR (ip(7), inet_csk_bind_conflict in the kernel)."""
-        self._holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
+        """Now that the server listens nobody else can bind the port any more at any address, of IPv6 neither, nor after
+        the server's end: of two sockets both must have SO_REUSEADDR (ip(7), inet_csk_bind_conflict in the kernel)."""
+        for holder in self._holders:
+            holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
 
     def close(self):
-        self._holder.close()
+        for holder in self._holders:
+            holder.close()
+
+
+def _bound(family, address, port):
+    """A socket of this family alone. Raises OSError."""
+    holder = socket.socket(family)
+    try:
+        if family == socket.AF_INET6:
+            holder.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind((address, port))
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    except OSError:
+        holder.close()
+        raise
+    return holder
 
 
 def owner(port, pid):

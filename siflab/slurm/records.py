@@ -125,6 +125,14 @@ def parse_own_squeue(text: str) -> list[QueueRecord]:
     return records
 
 
+def _limit(text: str) -> int | None:
+    """None also for one that is no time: an odd limit of one job must not blind those who look at others."""
+    try:
+        return parse_limit(text)
+    except ValueError:
+        return None
+
+
 def _queue_record(row: list[str]) -> QueueRecord:
     common, rest = row[: len(_COMMON_FIELDS)], row[len(_COMMON_FIELDS) :]
     job, array, task, user, state, reason, host, start, end, submit, left, partition, limit, gres = common
@@ -141,9 +149,9 @@ def _queue_record(row: list[str]) -> QueueRecord:
         start=parse_timestamp(start),
         end=parse_timestamp(end),
         submitted=parse_timestamp(submit),
-        time_left=parse_limit(left) if ":" in left or left.isdigit() else None,
+        time_left=_limit(left) if ":" in left or left.isdigit() else None,
         partition=partition,
-        time_limit=parse_limit(limit),
+        time_limit=_limit(limit),
         gres=tuple(parse_gres(gres)),
         name=name,
         comment="" if comment == "(null)" else comment,

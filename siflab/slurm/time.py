@@ -46,5 +46,5 @@ def parse_timestamp(text: str) -> datetime | None:
     """A moment that a Slurm command printed, in this machine's zone; None for ``Unknown``, ``N/A``, ``None``, empty."""
     try:
         return datetime.fromisoformat(text.strip()).astimezone()
-    except ValueError:
+    except (ValueError, OverflowError, OSError):  # OSError, OverflowError: near the ends of the calendar
         return None

@@ -16,6 +16,10 @@ from siflab_spawner.accounts.launcher_checks import examine
 
 PROGRAM = "/usr/local/libexec/siflab-launcher"
 WAYS = ("auto", "root", "self", "launcher")
+SYSTEM, NOBODY = 1000, 65534
+"""Accounts of people have uids between; login.defs(5), UID_MIN. Larger ones than 65535 are people's again."""
+SERVICES = frozenset({"slurm", "munge", "nobody"})
+"""Whoever acts as the first is Slurm's administrator; Debian gives it a uid among people's."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +38,21 @@ class Acting:
             return self.trouble
         if self.launcher is not None:
             return self.launcher.refusal(user)
+        if user.uid != os.geteuid() and _is_of_the_system(user):
+            return Text(
+                f"{user.name!r} is an account of the system (uid {user.uid}); no session is started for it",
+                f"{user.name!r} 是系统账户（uid {user.uid}）；不为其启动会话",
+            )
         if os.geteuid() not in (0, user.uid):
             return Text(
                 f"the Hub does not run as root and cannot act as {user.name!r}; ask your administrator",
                 f"Hub 不是以 root 运行，不能以 {user.name!r} 的身份操作；请联系管理员",
             )
         return None
+
+
+def _is_of_the_system(user: PosixUser) -> bool:
+    return user.uid < SYSTEM or user.uid in (NOBODY, NOBODY + 1) or user.name in SERVICES
 
 
 _chosen: Acting | None = None

@@ -59,10 +59,7 @@ WAIT = Text("the Hub is not ready for this claim yet", "Hub 尚未准备好处�
 
 async def claim(spawner: "SingularitySlurmSpawner", body: ClaimBody) -> dict[str, Any]:
     """The answer to a claim, after what it rests on is kept. Raises Refused or NotYet."""
-    _check_code(spawner, body.code)
-    _check_claimant(spawner, body.claimant)
-    if spawner.session.phase == "ready":
-        raise Refused("the server is ready already", BAD)
+    _check_claim(spawner, body)
     if not spawner.session.job_id:
         raise NotYet("the job id is not known yet", WAIT)
     if body.job_id != spawner.session.job_id:
@@ -78,8 +75,7 @@ async def claim(spawner: "SingularitySlurmSpawner", body: ClaimBody) -> dict[str
     except SlurmUnreachable as error:
         raise NotYet(str(error), WAIT) from error
     await turn(spawner, "claim")
-    _check_code(spawner, body.code)  # again: time has passed
-    _check_claimant(spawner, body.claimant)
+    _check_claim(spawner, body)  # again: time has passed
     session = spawner.session
     session.claimant_hash, session.host, session.port = sha256(body.claimant), host, body.port
     session.tls = hub_with_ssl() is not None
@@ -95,14 +91,13 @@ async def ready(spawner: "SingularitySlurmSpawner", body: ReadyBody) -> None:
     session = spawner.session
     if not session.claimed_at:
         raise (NotYet if session.claimant_hash else Refused)("there is no claim", BAD)
-    _check_claimant(spawner, body.claimant)
-    if session.phase == "ready":
-        if body.port != session.port:
-            raise Refused("the server is ready on another port", BAD)
+    if _is_ready(spawner, body):
         return
     await _check_running(spawner)
     await turn(spawner, "ready")
-    _check_code(spawner, body.code)
+    _check_code(spawner, body.code)  # again: time has passed
+    if _is_ready(spawner, body):
+        return
     session.port, session.ready_at = body.port, time.time()
     spawner.persist()
     spawner.bell.ring()
@@ -110,8 +105,7 @@ async def ready(spawner: "SingularitySlurmSpawner", body: ReadyBody) -> None:
 
 def failed(spawner: "SingularitySlurmSpawner", body: FailedBody) -> None:
     """The job says why it ends. It may say so before it claimed."""
-    _check_code(spawner, body.code)
-    _check_claimant(spawner, body.claimant)
+    _check_claim(spawner, body)
     spawner.failure = Failure(body.exit_code, body.text(), body.log_tail)
     spawner.bell.ring()
 
@@ -137,6 +131,24 @@ async def ended(spawner: "SingularitySlurmSpawner", body: EndedBody) -> None:
         spawner.log.info("siflab: job %s says that its server ended (%d)", session.job_id, body.exit_code)
         spawner.persist()
     await take_route_away(spawner)
+
+
+def _check_claim(spawner: "SingularitySlurmSpawner", body: ClaimBody | FailedBody) -> None:
+    """What holds until the server is ready."""
+    _check_code(spawner, body.code)
+    _check_claimant(spawner, body.claimant)
+    if spawner.session.phase == "ready":
+        raise Refused("the server is ready already", BAD)
+
+
+def _is_ready(spawner: "SingularitySlurmSpawner", body: ReadyBody) -> bool:
+    """Whether this was said already. Raises Refused for another claimant, or another port than was said."""
+    _check_claimant(spawner, body.claimant)
+    if spawner.session.phase != "ready":
+        return False
+    if body.port != spawner.session.port:
+        raise Refused("the server is ready on another port", BAD)
+    return True
 
 
 def _check_code(spawner: "SingularitySlurmSpawner", code: str) -> None:

@@ -1,6 +1,7 @@
 """What a session's job may send to the Hub: nothing but these fields, of these types and sizes."""
 
 import json
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -16,7 +17,7 @@ LIMITS = {
 }  # bytes of a body; JSON may take 6 for one character
 LOG_TAIL_LIMIT = 8192
 
-Name = Annotated[str, Field(max_length=255)]
+Name = Annotated[str, Field(max_length=255, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Secret = Annotated[str, Field(min_length=16, max_length=128, pattern=r"^[A-Za-z0-9_-]+$")]
 JobId = Annotated[str, Field(pattern=r"^[0-9]{1,20}$")]
 ExitCode = Annotated[int, Field(ge=-255, le=255)]
@@ -26,7 +27,7 @@ Port = Annotated[int, Field(ge=1024, le=65535)]
 class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    user: Annotated[str, Field(min_length=1, max_length=255)]
+    user: Annotated[Name, Field(min_length=1)]
     server: Name
     code: Secret
     claimant: Secret
@@ -87,5 +88,11 @@ def read_body(kind: Literal["claim", "ready", "failed", "ended"], raw: bytes) ->
     try:
         return _MODELS[kind].model_validate(data)
     except ValidationError as error:
-        wrong = sorted({".".join(str(part) for part in one["loc"])[:40] or "body" for one in error.errors()})
+        wrong = sorted({_named(one) for one in error.errors()})
         raise ValueError(f"wrong: {', '.join(wrong)[:200]}") from None
+
+
+def _named(error: Any) -> str:
+    """Where it is wrong. A key that is none of ours is text of whoever sent it, and may be anything."""
+    place = ".".join(str(part) for part in error["loc"])[:40] or "body"
+    return place if re.fullmatch(r"[A-Za-z_.]+", place, re.ASCII) else "a key that there is not"

@@ -17,6 +17,7 @@ from siflab.text import Text
 from siflab_spawner import metrics
 from siflab_spawner.claims import claim
 from siflab_spawner.claims.claim_body import read_body
+from siflab_spawner.claims.one_at_a_time import one_at_a_time
 from siflab_spawner.claims.port_handler import PortHandler
 from siflab_spawner.claims.refusals import peer, refusals
 from siflab_spawner.hub_routes import add_routes
@@ -53,7 +54,9 @@ class _JobHandler(APIHandler):
             self._answer(400, Text(f"bad request: {error}", f"请求有误：{error}"))
             return
         try:
-            await self.act(self._spawner(body.user, body.server, body.code), body)
+            spawner = self._spawner(body.user, body.server, body.code)
+            async with one_at_a_time(spawner, self.kind):
+                await self.act(spawner, body)
         except claim.Refused as refused:
             await self._refused(str(refused), body.user, body.server)
             self._answer(403, refused.message)

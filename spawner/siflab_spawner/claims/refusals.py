@@ -59,6 +59,7 @@ class Refusals:
         last refusals are kept apart and no flood of others pushes them out."""
         now = self._clock()
         self.total += 1
+        why = safe_log(why)
         one = Refusal(kind, address, safe_log(user)[:_LONGEST], safe_log(server)[:_LONGEST], why, now, now)
         _add(self._last, one)
         if known:

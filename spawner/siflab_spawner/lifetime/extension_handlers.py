@@ -27,6 +27,7 @@ from siflab_spawner.wrapped.inner import innermost
 
 _BASE = r"/api/siflab/sessions/(?:([^/]+)/)?"
 _LIMIT = 1024  # bytes of a body
+_LAST_YEAR = 9000  # of an end: with ten years more it is still a date
 
 
 class ExtensionBody(BaseModel):
@@ -104,7 +105,7 @@ def read_request(raw: bytes) -> tuple[int, datetime | None]:
             raise ValueError
         body = ExtensionBody.model_validate_json(raw)
         seen = datetime.fromisoformat(body.ends_at.replace("Z", "+00:00")) if body.ends_at else None
-        if seen is not None and seen.tzinfo is None:
+        if seen is not None and (seen.tzinfo is None or seen.year > _LAST_YEAR):
             raise ValueError
     except (ValidationError, ValueError):
         wanted = '{"seconds": 3600, "ends_at": null}'

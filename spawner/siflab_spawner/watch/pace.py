@@ -87,7 +87,7 @@ class Turns:
         due = {user: self._asked.get(user, float("-inf")) + wish for user, wish in wishes.items() if user not in first}
         overdue = sorted((user for user in due if due[user] <= now), key=lambda user: (due[user], user))
         chosen = [*first, *overdue[: max(0, int(self._left) - len(first))]]
-        self._left -= len(chosen)
+        self._left = max(-self._most, self._left - len(chosen))  # who is urgent without end takes no turn of others
         self._asked = {user: self._asked[user] for user in wishes if user in self._asked}
         self._asked.update(dict.fromkeys(chosen, now))
         return chosen

@@ -81,8 +81,9 @@ def test_ipv6_is_looked_at_too(started):
         assert owner(thief.getsockname()[1], child.pid) == FOREIGN
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0", "::"])
-def test_a_port_that_is_kept_is_nobody_else_s_after_the_server_s_end(listening_child, address):
+@pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0", "::", "::1"])
+@pytest.mark.parametrize("v6only", [0, 1])
+def test_a_port_that_is_kept_is_nobody_else_s_after_the_server_s_end(listening_child, address, v6only):
     with contextlib.closing(ReservedPort()) as held:
         child = listening_child(held.number, "0.0.0.0")
         held.keep()
@@ -91,6 +92,8 @@ def test_a_port_that_is_kept_is_nobody_else_s_after_the_server_s_end(listening_c
             child.kill()
             child.wait()
         thief = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+        if ":" in address:
+            thief.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, v6only)
         thief.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         with thief, pytest.raises(OSError, match="in use"):
             thief.bind((address, held.number))

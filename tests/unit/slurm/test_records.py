@@ -1,5 +1,7 @@
 """What the commands print, as records; hostile and broken answers among it."""
 
+import time
+
 import pytest
 
 from siflab.slurm.commands import sacct_jobs, squeue_jobs
@@ -16,6 +18,7 @@ from siflab.slurm.records import (
     parse_squeue,
 )
 from siflab.slurm.states import state_info
+from tests.unit.spawner.conftest import row
 
 ROW = ["7", "7", "N/A", "user1", "RUNNING", "None", "gpu01", "2026-11-30T22:58:01", "2026-12-01T00:58:01",
        "2026-11-30T22:58:00", "1:59:00", "gpu-a100", "2:00:00", "gres/gpu:a100:2"]  # fmt: skip
@@ -137,3 +140,22 @@ def test_the_outcome_has_the_memory_too():
     ]  # fmt: skip
     job, step = parse_outcome("".join(map(line, rows)))
     assert (job.memory_mib, job.uid, step.memory_mib, step.uid, step.max_rss_mib) == (16384, 1001, None, None, 15625)
+
+
+@pytest.mark.parametrize(
+    ("limit", "end"),
+    [("2000000-00:00:00", "2026-12-01T12:00:00"), ("-1:00", "2026-12-01T12:00:00"), ("2:00:00", "9999-12-31T23:59:59"),
+     ("2:00:00", "0001-01-01T00:00:00"), ("what", "when")],
+)  # fmt: skip
+def test_one_odd_row_does_not_hide_the_others(monkeypatch, limit, end):
+    monkeypatch.setenv("TZ", "America/Los_Angeles")
+    time.tzset()
+    try:
+        odd = row("13").replace("2:00:00", limit).replace("2026-12-01T12:00:00", end)
+        records = parse_squeue(row("12") + odd)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert [record.job_id for record in records] == ["12", "13"]
+    assert records[0].time_limit == 7200 and records[0].end is not None
+    assert records[1].state.kind == "running"

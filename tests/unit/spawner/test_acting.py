@@ -244,3 +244,20 @@ def test_what_is_wrong_with_an_installed_launcher(tmp_path, number):
     with pytest.raises(Internal, match=words) as caught:
         launcher_checks.examine(str(program), owner=os.geteuid())
     assert caught.value.message.zh
+
+
+@pytest.mark.parametrize(
+    ("name", "uid", "served"),
+    [("user1", 1000, True), ("user1", 70000, True), ("user1", 2_000_000_000, True), ("daemon", 1, False), ("www-data", 33, False),
+     ("munge", 103, False), ("slurm", 64030, False), ("nobody", 65534, False), ("user1", 65535, False), ("slurm", 2000, False)],
+)  # fmt: skip
+def test_a_hub_that_is_root_serves_people_only(monkeypatch, name, uid, served):
+    as_uid(monkeypatch, 0)
+    refusal = Acting().refusal(PosixUser(name, uid, uid, (uid,), "/home/x", "/bin/sh"))
+    assert (refusal is None) is served
+    assert served or "account of the system" in refusal.en
+
+
+def test_a_hub_that_serves_its_own_account_may_be_a_service(monkeypatch):
+    as_uid(monkeypatch, 998)
+    assert Acting().refusal(PosixUser("jupyterhub", 998, 998, (998,), "/srv", "/bin/sh")) is None

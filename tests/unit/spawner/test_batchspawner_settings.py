@@ -340,6 +340,8 @@ def test_keepvars_holds_no_secret(settings, names, monkeypatch):
 
 def test_what_looks_secret():
     assert all(map(looks_secret, ["API_TOKEN", "db_password", "KEY", "SSH_KEY", "MY_PWD", "OAUTH_X", "X_API_KEY"]))
+    named = "DB_PASS PGPASS DATABASE_URL JWT SSHKEY WANDB_PAT SENTRY_DSN API_KEYS S3_KEYID WEBHOOK_URL https_proxy"
+    assert all(map(looks_secret, named.split()))
     assert not any(map(looks_secret, ["PATH", "PWD", "LANG", "KEYBOARD", "MODULEPATH", "CONDA_PREFIX", "MONKEY"]))
 
 

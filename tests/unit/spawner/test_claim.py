@@ -188,3 +188,29 @@ async def test_the_job_may_say_why_before_it_claimed(spawner):
         spawner, FailedBody(user="user1", server="", code=spawner.code, claimant=ME, exit_code=45, message="x")
     )
     assert spawner.failure.exit_code == 45 and "port" in spawner.failure.message.en
+
+
+async def test_from_ready_on_the_code_is_good_for_the_end_alone(spawner):
+    await claim.claim(spawner, spawner.asks())
+    await claim.ready(spawner, spawner.reports(port=40000))
+    late = FailedBody(user="user1", server="", code=spawner.code, claimant=ME, exit_code=45, message="x")
+    with pytest.raises(claim.Refused):
+        claim.failed(spawner, late)
+    assert spawner.failure is None
+
+
+async def test_what_waits_for_its_turn_is_looked_at_again_after_it(spawner, monkeypatch):
+    """The server becomes ready, and its port another one, while a second claim waits."""
+    await claim.claim(spawner, spawner.asks())
+
+    async def turn(_spawner, _kind):
+        spawner.session.ready_at, spawner.session.port = 1.0, 40000
+
+    monkeypatch.setattr(claim, "turn", turn)
+    with pytest.raises(claim.Refused):
+        await claim.claim(spawner, spawner.asks(port=40002))
+    assert spawner.session.port == 40000
+    spawner.session.ready_at = 0.0
+    with pytest.raises(claim.Refused):
+        await claim.ready(spawner, spawner.reports(port=40002))
+    assert spawner.session.port == 40000

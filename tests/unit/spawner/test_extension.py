@@ -252,6 +252,7 @@ def test_a_page_that_looks_asks_slurm_once_a_minute():
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b'{"seconds": 0}', b'{"seconds": "60"}', b'{"seconds": true}',
                                  b'{"seconds": 60, "ends_at": "soon"}', b'{"seconds": 60, "ends_at": "2026-12-01T10:00:00"}',
+                                 b'{"seconds": 60, "ends_at": "9999-12-31T00:00:00Z"}',
                                  b'{"seconds": 60, "user": "x"}', b'{"seconds": 60}' + b" " * 2000])  # fmt: skip
 def test_what_is_no_request(raw):
     with pytest.raises(Invalid):
