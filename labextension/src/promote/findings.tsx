@@ -69,7 +69,7 @@ function FindingActions(props: {
           type="button"
           className="siflab-Button"
           data-siflab-action="fix"
-          aria-label={trans.__('%1: %2', words.say(fix.title), what)}
+          aria-label={trans.__('Fix: %1 (%2)', words.say(fix.title), what)}
           onClick={() => void promotion.fix(finding)}
         >
           {trans.__('Fix: %1', words.say(fix.title))}

@@ -30,7 +30,8 @@ export function firstForm(
     return null;
   }
   const values = last?.profile === profile.id ? fitting(last.values, profile, images) : {};
-  return { profile: profile.id, values, name: '' };
+  const typed = last?.options ? { options: last.options } : {};
+  return { profile: profile.id, values, name: last?.name ?? '', ...typed };
 }
 
 /** The form after another profile was chosen: what was typed is kept where the new profile allows it. */

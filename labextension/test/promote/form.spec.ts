@@ -9,6 +9,7 @@ import {
   withProfile,
   withValue
 } from '../../src/promote/form';
+import { NO_OPTIONS } from '../../src/promote/options';
 import { formOf } from '../../src/promote/memory';
 import { aProfile } from '../records';
 
@@ -47,6 +48,12 @@ describe('the first form', () => {
     ['the first where the default is unknown', null, 'gone', 'small', {}]
   ])('begins with %s', (_, last, preferred, profile, values) => {
     expect(firstForm(PROFILES, [], last, preferred)).toEqual({ profile, values, name: '' });
+  });
+
+  it('has all that was typed into a dialog that was left', () => {
+    const options = { ...NO_OPTIONS, mode: 'sweep' as const, parameters: { rate: '1, 2' } };
+    const left = { profile: 'small', values: { cpus: '2' }, name: 'night', options };
+    expect(firstForm(PROFILES, [], left, null)).toEqual(left);
   });
 
   it('is none without profiles', () => {
