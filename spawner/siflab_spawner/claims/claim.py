@@ -133,10 +133,15 @@ async def ended(spawner: "SingularitySlurmSpawner", body: EndedBody) -> None:
     await take_route_away(spawner)
 
 
-def _check_claim(spawner: "SingularitySlurmSpawner", body: ClaimBody | FailedBody) -> None:
-    """What holds until the server is ready."""
+def check_sender(spawner: "SingularitySlurmSpawner", body: Any) -> None:
+    """That a request is of the session's job, whatever it asks. Raises Refused."""
     _check_code(spawner, body.code)
     _check_claimant(spawner, body.claimant)
+
+
+def _check_claim(spawner: "SingularitySlurmSpawner", body: ClaimBody | FailedBody) -> None:
+    """What holds until the server is ready."""
+    check_sender(spawner, body)
     if spawner.session.phase == "ready":
         raise Refused("the server is ready already", BAD)
 

@@ -55,6 +55,7 @@ class _JobHandler(APIHandler):
             return
         try:
             spawner = self._spawner(body.user, body.server, body.code)
+            claim.check_sender(spawner, body)  # first: who has no code takes no turn of the session's own job
             async with one_at_a_time(spawner, self.kind):
                 await self.act(spawner, body)
         except claim.Refused as refused:

@@ -1,10 +1,13 @@
 """A session's user knows its code, and may send what they like: nobody else waits for it."""
 
 import asyncio
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
 
 import pytest
 
-from siflab_spawner.claims import claim, one_at_a_time
+from siflab_spawner.claims import claim, claim_handlers, one_at_a_time
+from siflab_spawner.state import SessionState, sha256
 from siflab_spawner.watch.pace import Turns
 
 pytestmark = pytest.mark.asyncio
@@ -62,3 +65,37 @@ async def test_who_is_urgent_without_end_takes_no_turns_of_others_for_long():
         now[0] += 1
         waited += 1
         assert waited < 60
+
+
+@pytest.mark.parametrize("wrong", ["code", "claimant"])
+async def test_who_has_no_code_takes_no_turn_of_the_job_s(monkeypatch, wrong):
+    """Else a stranger who sends refused requests keeps the session's own job from being heard."""
+    session = SessionState.intend({}, "")[0]
+    session.claim_hash, session.claimant_hash = sha256("c" * 43), sha256("m" * 32)
+    spawner = SimpleNamespace(session=session)
+    right = {"code": "c" * 43, "claimant": "m" * 32}
+    claim.check_sender(spawner, SimpleNamespace(**right))
+    with pytest.raises(claim.Refused):
+        claim.check_sender(spawner, SimpleNamespace(**{**right, wrong: "x" * 43}))
+
+    taken, answers = [], []
+
+    @asynccontextmanager
+    async def turn(_spawner, kind):
+        taken.append(kind)
+        yield
+
+    monkeypatch.setattr(claim_handlers, "one_at_a_time", turn)
+    handler = SimpleNamespace(
+        kind="ended", request=SimpleNamespace(body=b""), set_header=lambda *_: None, _spawner=lambda *_: spawner,
+        _answer=lambda status, _: answers.append(status), _refused=refused, act=refused,
+    )  # fmt: skip
+    for sent in ({**right, wrong: "x" * 43}, right):
+        body = SimpleNamespace(user="user1", server="", **sent)
+        monkeypatch.setattr(claim_handlers, "read_body", lambda *_: body)  # noqa: B023
+        await claim_handlers.EndedHandler.post(handler)
+    assert (taken, answers) == (["ended"], [403])
+
+
+async def refused(*_):
+    return None
