@@ -46,8 +46,10 @@ class Completed:
 
     @property
     def unreachable(self) -> bool:
-        """Nothing may be concluded from it: it timed out, could not be run, or Slurm could not be reached."""
-        return self.returncode in _NO_ANSWER or (self.returncode != 0 and is_unreachable(self.stderr))
+        """Nothing may be concluded from it: it timed out, could not be run, was killed (its user can do that), or Slurm
+        could not be reached."""
+        killed = self.returncode < 0
+        return killed or self.returncode in _NO_ANSWER or (self.returncode != 0 and is_unreachable(self.stderr))
 
     @property
     def not_run(self) -> bool:

@@ -11,7 +11,7 @@ import pytest
 from siflab.errors import SlurmUnreachable
 from siflab.slurm import bounded, execute
 from siflab.slurm.clusters import in_cluster, own_answer
-from siflab.slurm.execute import Slurm, require_reachable
+from siflab.slurm.execute import Completed, Slurm, require_reachable
 
 
 @pytest.fixture
@@ -124,3 +124,10 @@ def test_commands_are_sent_to_the_cluster_that_site_yaml_names(program, how):
     assert in_cluster(["sacctmgr", "show"], "lab") == ["sacctmgr", "show"]
     assert in_cluster(["sbatch", "--parsable"], None) == ["sbatch", "--parsable"]
     assert own_answer("sacct", "CLUSTER: other\n", "lab") == "CLUSTER: other\n", "only squeue and sinfo print the line"
+
+
+@pytest.mark.parametrize(
+    ("code", "answered"), [(0, True), (1, True), (-9, False), (-15, False), (124, False), (127, False)]
+)
+def test_a_command_that_was_killed_gave_no_answer(code, answered):
+    assert Completed(("scancel", "1"), code, "", "").unreachable is not answered

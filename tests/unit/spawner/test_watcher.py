@@ -68,7 +68,7 @@ NO_PROOF = {
     "munge away": (said(stderr="slurm_load_jobs error: Protocol authentication error", code=1), "unreachable"),
     "another message": (said(stderr="slurm_load_jobs error: Unexpected message received", code=1), "unreachable"),
     "new words": (said(stderr="some new words of Slurm 27", code=1), "refused"),
-    "killed": (said(row("1"), code=-9), "refused"),
+    "killed": (said(row("1"), code=-9), "unreachable"),
     "another cluster": (Completed(("squeue",), 76, "", "squeue: asked for lab, got other"), "unreachable"),
     "nothing": (said(""), "empty"),
     "blank lines": (said("\n\n"), "empty"),
