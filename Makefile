@@ -7,7 +7,7 @@ TEST_VENV = /var/lib/siflab/test/venv
 
 help:
 	@echo "make demo        a Slurm cluster with JupyterHub on this machine; prints the address and the users"
-	@echo "make stop        stop it (and the tests' cluster, if it runs)"
+	@echo "make stop        stop it (the tests' cluster: make test-stop)"
 	@echo "make demo-clean  remove all that the demo created (KEEP_CACHE=1: but the downloads and built images)"
 	@echo "make test        all tests, with a cluster, images and a Hub of their own"
 	@echo "make test-unit   the quick loop, no Slurm       make test-cluster, make test-browser: one part"
@@ -22,7 +22,6 @@ demo:
 
 stop:
 	@cluster/demo stop
-	@cluster/demo --instance test stop
 
 demo-clean:
 	@cluster/demo $(if $(KEEP_CACHE),--keep-cache) clean

@@ -38,9 +38,9 @@ def add_promote(parser: argparse.ArgumentParser) -> None:
         pick("examples:", "示例：")
         + """
   siflab promote train.ipynb --profile a100-1 --gpus 2 --time 1:00:00
-  siflab promote train.ipynb -p epochs=20 -p rate=1e-4 --attempts 3
+  siflab promote train.ipynb -p epochs=20 -p learning_rate=1e-4 --attempts 3
   siflab promote ddp.ipynb --mode distributed --profile a100-nodes --nodes 2
-  siflab promote train.ipynb --sweep rate=0.1,0.01 --sweep epochs=5,10 --at-once 2
+  siflab promote train.ipynb --sweep learning_rate=0.1,0.01 --sweep epochs=5,10 --at-once 2
   siflab promote train.ipynb --points points.csv
   siflab promote train.py -- --epochs 10"""
     )
