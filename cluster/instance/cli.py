@@ -140,9 +140,9 @@ def change(instance: Instance, options: argparse.Namespace) -> None:
 
 @contextmanager
 def alone(instance: Instance) -> Iterator[None]:
-    """Two that set up, stop or remove the same would spoil each other's files. The lock ends with its process."""
-    lock = Path(f"/run/lock/siflab-{instance.name}.lock")
-    lock.parent.mkdir(parents=True, exist_ok=True)
+    """Two that set up, stop or remove the same would spoil each other's files. The lock ends with its process. It lies
+    where only root can write: in /run/lock anybody could hold it, or make it a link to another file."""
+    lock = Path(f"/run/siflab-{instance.name}.lock")
     with lock.open("w") as held:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
